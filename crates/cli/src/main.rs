@@ -1,0 +1,3 @@
+//! The mirilla command.
+
+fn main() {}

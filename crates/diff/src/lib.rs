@@ -1,0 +1,1 @@
+//! Parses unified diffs as git, GitHub and GitLab emit them.

@@ -1,0 +1,1 @@
+//! The one HTTP client: bounded hosts, time, redirects and bytes.

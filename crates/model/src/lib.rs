@@ -1,0 +1,1 @@
+//! Claude over HTTP: the Messages API, its prices, refusals and retries.

@@ -1,0 +1,1 @@
+//! Names what a stage needs from the world: traits only.

@@ -1,0 +1,1 @@
+//! Log lines, error chains and metric names, fixed in one place.

@@ -1,0 +1,3 @@
+//! Build, check and generate.
+
+fn main() {}
