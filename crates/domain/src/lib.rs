@@ -1,1 +1,19 @@
-//! Decides what a review is: pure types and functions, no clock, network or file.
+//! Decides what a review is: pure types and functions over plain data.
+//!
+//! Modules in the order data flows: a webhook's bytes become a [`request::Request`], that becomes a
+//! [`job::Job`], whose [`snapshot::SnapshotMeta`] is cut into chunks, read into a
+//! [`review::Review`], and turned into a plan of what to post.
+//!
+//! **Invariant:** nothing here knows a clock, an environment variable, a file, the network or
+//! randomness; whatever of those a decision needs is handed in as a value.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+pub mod code;
+pub mod ids;
+pub mod job;
+pub mod money;
+pub mod request;
+pub mod review;
+pub mod snapshot;
+pub mod thread;

@@ -1,1 +1,23 @@
-//! Names what a stage needs from the world: traits only.
+//! Names what a stage needs from the world: one trait per capability, no implementation.
+//!
+//! A stage is handed exactly the traits it may use, so what it cannot name it cannot do: the review
+//! stage has no forge, the post stage has no model.
+//!
+//! **Invariant:** traits only. Domain types go in, domain types and these errors come out.
+
+pub mod artifacts;
+pub mod clock;
+pub mod forge;
+pub mod ledger;
+pub mod message;
+pub mod meter;
+pub mod model;
+pub mod queue;
+
+pub use artifacts::{ArtifactError, ArtifactWriter, Artifacts};
+pub use clock::{Clock, Entropy};
+pub use forge::{ForgeError, ForgeRead, ForgeWrite};
+pub use ledger::{Heads, HeadsWrite, Ledger, LedgerError};
+pub use meter::{Meter, MeterError, MeterSweep};
+pub use model::{Model, ModelError};
+pub use queue::{Queue, QueueError, QueueSend};

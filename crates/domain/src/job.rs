@@ -1,0 +1,352 @@
+//! One review of one head against one base: its key, its states and when it is due.
+//!
+//! **Invariant:** only a posted review closes a job key. Skipped, superseded and failed jobs can be
+//! armed again, because a head that returns must still be read.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::code::EndReason;
+use crate::ids::{
+    AttemptNo, BranchName, CommitSha, Forge, Generation, InstallationId, JobId, PrNumber,
+    PullRequestRef, RepoId, RepoName, ReviewId, Sha256Hex, Timestamp, hash_fields,
+};
+
+/// Waiting time before a pull request's first push is read.
+pub const DEBOUNCE_FIRST: Duration = Duration::from_secs(20);
+/// Waiting time when the last accepted push is recent: a person is pushing in a row.
+pub const DEBOUNCE_BUSY: Duration = Duration::from_secs(90);
+/// How long a push counts as recent.
+pub const BUSY_WINDOW: Duration = Duration::from_secs(5 * 60);
+/// How often a job is tried over queue, sweeper and redrive together.
+pub const MAX_ATTEMPTS: u32 = 3;
+
+/// Returns how long to wait before reading a push that arrives at `now`.
+pub fn debounce(last_accepted_push: Option<Timestamp>, now: Timestamp) -> Duration {
+    match last_accepted_push {
+        Some(last) if now.since(last) < BUSY_WINDOW => DEBOUNCE_BUSY,
+        _ => DEBOUNCE_FIRST,
+    }
+}
+
+/// What makes two requests the same job.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct JobKey {
+    /// Which kind of forge.
+    pub forge: Forge,
+    /// The repository's number.
+    pub repo: RepoId,
+    /// The pull request.
+    pub pr: PrNumber,
+    /// The commit to read.
+    pub head: CommitSha,
+    /// The branch it is to be merged into.
+    pub base_ref: BranchName,
+    /// Raised when the same head is to be read again on purpose.
+    pub generation: Generation,
+}
+
+impl JobKey {
+    /// Returns the job's id: a hash over the length-prefixed fields.
+    pub fn id(&self) -> JobId {
+        JobId::from_hash(&hash_fields(&[
+            b"mirilla.job.v1",
+            self.forge.as_str().as_bytes(),
+            &self.repo.get().to_be_bytes(),
+            &self.pr.get().to_be_bytes(),
+            self.head.as_str().as_bytes(),
+            self.base_ref.as_str().as_bytes(),
+            &self.generation.get().to_be_bytes(),
+        ]))
+    }
+
+    /// Returns the pull request this job is about.
+    pub const fn pull_request(&self) -> PullRequestRef {
+        PullRequestRef {
+            forge: self.forge,
+            repo: self.repo,
+            pr: self.pr,
+        }
+    }
+}
+
+/// Where a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobState {
+    /// Recorded; its message may not have been sent.
+    Accepted,
+    /// Its collect message was sent.
+    Queued,
+    /// Its snapshot is complete.
+    Collected,
+    /// Its findings file was seen.
+    Reviewed,
+    /// Its review is on the pull request.
+    Posted,
+    /// It is not to be reviewed.
+    Skipped,
+    /// Another head or base took its place.
+    Superseded,
+    /// Tried as often as allowed.
+    Failed,
+}
+
+impl JobState {
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Queued => "queued",
+            Self::Collected => "collected",
+            Self::Reviewed => "reviewed",
+            Self::Posted => "posted",
+            Self::Skipped => "skipped",
+            Self::Superseded => "superseded",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Parses the stable name.
+    pub fn parse(text: &str) -> Option<Self> {
+        [
+            Self::Accepted,
+            Self::Queued,
+            Self::Collected,
+            Self::Reviewed,
+            Self::Posted,
+            Self::Skipped,
+            Self::Superseded,
+            Self::Failed,
+        ]
+        .into_iter()
+        .find(|state| state.as_str() == text)
+    }
+
+    /// Returns whether no stage will touch the job again by itself.
+    pub const fn is_terminal(self) -> bool {
+        matches!(
+            self,
+            Self::Posted | Self::Skipped | Self::Superseded | Self::Failed
+        )
+    }
+
+    /// Returns whether the key is closed: the same request again is a duplicate for good.
+    pub const fn closes_key(self) -> bool {
+        matches!(self, Self::Posted)
+    }
+
+    /// Returns whether a stage may move a job from this state to `next`.
+    ///
+    /// Arming a terminal job again (`accepted`) is for intake, collector, poster and sweeper when
+    /// its head is live again.
+    pub const fn may_become(self, next: Self) -> bool {
+        use JobState::{
+            Accepted, Collected, Failed, Posted, Queued, Reviewed, Skipped, Superseded,
+        };
+        matches!(
+            (self, next),
+            (Accepted, Queued | Collected | Skipped | Superseded | Failed)
+                | (Queued, Collected | Skipped | Superseded | Failed)
+                | (Collected, Reviewed | Posted | Skipped | Superseded | Failed)
+                | (Reviewed, Posted | Skipped | Superseded | Failed)
+                | (Skipped | Superseded | Failed, Accepted)
+        )
+    }
+}
+
+/// Which stage works on a job; a claim belongs to one stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Takes the webhook.
+    Intake,
+    /// Takes the snapshot.
+    Collect,
+    /// Asks the model.
+    Review,
+    /// Posts.
+    Post,
+    /// Restarts what died.
+    Sweep,
+}
+
+impl Stage {
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Intake => "intake",
+            Self::Collect => "collect",
+            Self::Review => "review",
+            Self::Post => "post",
+            Self::Sweep => "sweep",
+        }
+    }
+}
+
+/// A worker's hold on a job: until it expires nobody else works on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The stage that holds it.
+    pub stage: Stage,
+    /// A value only the holder knows.
+    pub token: String,
+    /// When it lapses.
+    pub until: Timestamp,
+}
+
+/// One row of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The key's hash.
+    pub id: JobId,
+    /// What it is about.
+    pub key: JobKey,
+    /// The repository's name when it was accepted, for display and URLs.
+    pub repo_name: RepoName,
+    /// The App installation that may act on the repository.
+    pub installation: Option<InstallationId>,
+    /// Where it stands.
+    pub state: JobState,
+    /// Which try this is.
+    pub attempt: AttemptNo,
+    /// Why it ended, when it ended without a review.
+    pub end_reason: Option<EndReason>,
+    /// The commit the diff was taken against; a verdict counts for this one only.
+    pub merge_base: Option<CommitSha>,
+    /// SHA-256 of the findings file that was accepted for the present attempt.
+    pub findings_sha256: Option<Sha256Hex>,
+    /// Set before the first write to the forge: a later try waits and looks first.
+    pub posting_since: Option<Timestamp>,
+    /// The review that holds the findings.
+    pub review_id: Option<ReviewId>,
+    /// Who works on it.
+    pub claim: Option<Claim>,
+    /// Not to be read before this moment.
+    pub due_at: Timestamp,
+    /// When it was recorded.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Counts changes; a write names the version it saw.
+    pub version: u64,
+}
+
+impl Job {
+    /// Returns a job as intake records it.
+    pub fn accepted(
+        key: JobKey,
+        repo_name: RepoName,
+        installation: Option<InstallationId>,
+        due_at: Timestamp,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id: key.id(),
+            key,
+            repo_name,
+            installation,
+            state: JobState::Accepted,
+            attempt: AttemptNo::FIRST,
+            end_reason: None,
+            merge_base: None,
+            findings_sha256: None,
+            posting_since: None,
+            review_id: None,
+            claim: None,
+            due_at,
+            created_at: now,
+            updated_at: now,
+            version: 0,
+        }
+    }
+
+    /// Returns the job armed for another run of its key: attempts start at one again after an end
+    /// that was not a failure, and go up by one after a failure.
+    pub fn armed_again(&self, due_at: Timestamp, now: Timestamp) -> Self {
+        Self {
+            state: JobState::Accepted,
+            attempt: self.attempt.next(),
+            end_reason: None,
+            merge_base: None,
+            findings_sha256: None,
+            posting_since: None,
+            claim: None,
+            due_at,
+            updated_at: now,
+            ..self.clone()
+        }
+    }
+
+    /// Returns whether a worker holds the job at `now`.
+    pub fn is_claimed(&self, now: Timestamp) -> bool {
+        self.claim.as_ref().is_some_and(|claim| claim.until > now)
+    }
+}
+
+/// What is known of a pull request across its jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullRequestRecord {
+    /// Which pull request.
+    pub pull_request: PullRequestRef,
+    /// The repository's name, for URLs.
+    pub repo_name: RepoName,
+    /// The App installation.
+    pub installation: Option<InstallationId>,
+    /// The present generation.
+    pub generation: Generation,
+    /// When a push was last accepted: the debounce depends on it.
+    pub last_push: Option<Timestamp>,
+    /// The head and base branch of the last posted review.
+    pub last_posted: Option<PostedHead>,
+    /// When anything was last heard of it.
+    pub touched_at: Timestamp,
+}
+
+/// What the last posted review was of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostedHead {
+    /// The job that posted.
+    pub job: JobId,
+    /// The commit.
+    pub head: CommitSha,
+    /// The branch it was compared with.
+    pub base_ref: BranchName,
+    /// The merge base it was compared with.
+    pub merge_base: CommitSha,
+    /// The review on the forge.
+    pub review_id: ReviewId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::new(seconds.saturating_mul(1000))
+    }
+
+    #[test]
+    fn debounce_first_push_waits_twenty_seconds() {
+        assert_eq!(debounce(None, at(1000)), DEBOUNCE_FIRST);
+        assert_eq!(debounce(Some(at(0)), at(300)), DEBOUNCE_FIRST);
+    }
+
+    #[test]
+    fn debounce_pushes_in_a_row_wait_longer() {
+        assert_eq!(debounce(Some(at(1000)), at(1299)), DEBOUNCE_BUSY);
+        assert_eq!(debounce(Some(at(1000)), at(900)), DEBOUNCE_BUSY);
+    }
+
+    #[test]
+    fn only_posted_closes_a_key_and_every_other_end_can_be_armed_again() {
+        for state in [JobState::Skipped, JobState::Superseded, JobState::Failed] {
+            assert!(
+                !state.closes_key() && state.may_become(JobState::Accepted),
+                "{state:?}"
+            );
+        }
+        assert!(JobState::Posted.closes_key() && !JobState::Posted.may_become(JobState::Accepted));
+    }
+}

@@ -1,0 +1,143 @@
+//! What a webhook asks for, as a closed list.
+//!
+//! **Invariant:** a request holds ids only. Author, text, head, labels and draft state are read from
+//! the forge before anything acts, because a webhook body is a hint and not a fact.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{
+    Account, BranchName, CommentId, CommitSha, DeliveryId, Forge, InstallationId, PrNumber, RepoId,
+    RepoName,
+};
+
+/// A verified webhook delivery, reduced to what may be acted on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The forge's id of this delivery.
+    pub id: DeliveryId,
+    /// Where it happened.
+    pub origin: Origin,
+    /// The event's name, for the log.
+    pub event: String,
+    /// The event's action, for the log; empty where the event has none.
+    pub action: String,
+    /// What is asked.
+    pub request: Request,
+}
+
+/// The repository (and installation) an event came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Which kind of forge.
+    pub forge: Forge,
+    /// The account that owns the repository.
+    pub account: Account,
+    /// The repository's number.
+    pub repo: RepoId,
+    /// The repository's present name.
+    pub repo_name: RepoName,
+    /// The App installation, where the forge has one.
+    pub installation: Option<InstallationId>,
+}
+
+/// What a delivery asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Request {
+    /// Review this head against this base branch.
+    Review {
+        /// The pull request.
+        pr: PrNumber,
+        /// The head as the webhook says; the live head decides.
+        head: CommitSha,
+        /// The base branch as the webhook says.
+        base_ref: BranchName,
+        /// What happened.
+        trigger: Trigger,
+    },
+    /// A comment that may hold a command.
+    Command {
+        /// The pull request.
+        pr: PrNumber,
+        /// The comment to read from the forge.
+        comment: CommentId,
+        /// What the comment seemed to say.
+        verb: Verb,
+    },
+    /// Someone pressed "re-run" on our check.
+    CheckRerun {
+        /// The commit whose check it is.
+        sha: CommitSha,
+        /// What we called the run, if the forge told us.
+        external_id: String,
+    },
+    /// A merge queue asks for a verdict.
+    MergeGroup {
+        /// The queue's temporary commit.
+        sha: CommitSha,
+    },
+    /// The pull request was closed or merged.
+    Closed {
+        /// The pull request.
+        pr: PrNumber,
+    },
+    /// The App was removed or suspended.
+    Uninstalled,
+}
+
+impl Request {
+    /// Returns the stable name of the kind.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Review { .. } => "review",
+            Self::Command { .. } => "command",
+            Self::CheckRerun { .. } => "check-rerun",
+            Self::MergeGroup { .. } => "merge-group",
+            Self::Closed { .. } => "closed",
+            Self::Uninstalled => "uninstalled",
+        }
+    }
+}
+
+/// What made a review due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trigger {
+    /// The pull request was opened.
+    Opened,
+    /// Commits were pushed.
+    Pushed,
+    /// It was closed and is open again; raises the generation.
+    Reopened,
+    /// It was a draft; raises the generation.
+    Ready,
+    /// It targets another branch now.
+    Retargeted,
+    /// The sweeper found a live head without a review.
+    Swept,
+}
+
+impl Trigger {
+    /// Returns whether the same head is to be read again on purpose.
+    pub const fn raises_generation(self) -> bool {
+        matches!(self, Self::Reopened | Self::Ready)
+    }
+}
+
+/// A command as a comment names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    /// Review again, from nothing.
+    Review,
+    /// Stop reviewing this pull request.
+    Pause,
+    /// Review it again from now on.
+    Resume,
+    /// Decline a finding.
+    Dismiss,
+    /// Say more about a finding.
+    Explain,
+    /// List the commands.
+    Help,
+}

@@ -1,0 +1,156 @@
+//! What the collector keeps of a pull request: one commit pair, read once, never re-read.
+//!
+//! **Invariant:** a snapshot is complete only when `meta.json` exists, which is written last.
+
+use serde::{Deserialize, Serialize};
+
+use crate::code::SkipReason;
+use crate::ids::{
+    Account, BranchName, CommitSha, JobId, PullRequestRef, RepoName, Sha256Hex, Timestamp,
+};
+
+/// Where a job's objects live in the artifact store.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys;
+
+impl Keys {
+    /// Returns the prefix of everything in a job's snapshot.
+    pub fn snapshot(job: &JobId) -> String {
+        format!("snapshots/{job}/")
+    }
+
+    /// Returns the key of the diff.
+    pub fn diff(job: &JobId) -> String {
+        format!("snapshots/{job}/diff.patch")
+    }
+
+    /// Returns the key of the rules and settings that apply.
+    pub fn rules(job: &JobId) -> String {
+        format!("snapshots/{job}/rules.json")
+    }
+
+    /// Returns the key of what the last accepted review found.
+    pub fn prior(job: &JobId) -> String {
+        format!("snapshots/{job}/prior.json")
+    }
+
+    /// Returns the key of the description of the snapshot, written last.
+    pub fn meta(job: &JobId) -> String {
+        format!("snapshots/{job}/meta.json")
+    }
+
+    /// Returns the key of a commit's archive, shared by all jobs of that commit.
+    pub fn archive(pull_request: &PullRequestRef, head: &CommitSha) -> String {
+        format!(
+            "archives/{}-{}/{head}.zip",
+            pull_request.forge, pull_request.repo
+        )
+    }
+
+    /// Returns the key of the reviewer's own checkpoint.
+    pub fn progress(job: &JobId) -> String {
+        format!("work/{job}/progress.json")
+    }
+
+    /// Returns the prefix of findings files.
+    pub const fn findings_prefix() -> &'static str {
+        "findings/"
+    }
+
+    /// Returns the key of an attempt's findings file.
+    pub fn findings(job: &JobId, attempt: crate::ids::AttemptNo) -> String {
+        format!("findings/{job}/{attempt}.json")
+    }
+
+    /// Reads job and attempt from a findings key; `None` if it is not one.
+    pub fn parse_findings(key: &str) -> Option<(JobId, crate::ids::AttemptNo)> {
+        let rest = key.strip_prefix("findings/")?;
+        let (job, file) = rest.split_once('/')?;
+        let attempt: u32 = file.strip_suffix(".json")?.parse().ok()?;
+        Some((JobId::parse(job).ok()?, crate::ids::AttemptNo::new(attempt)))
+    }
+}
+
+/// A pull request as the forge describes it now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullRequest {
+    /// Which one.
+    pub id: PullRequestRef,
+    /// The repository's present name.
+    pub repo_name: RepoName,
+    /// The commit on top.
+    pub head: CommitSha,
+    /// The branch it is to be merged into.
+    pub base_ref: BranchName,
+    /// The tip of that branch.
+    pub base: CommitSha,
+    /// The repository's default branch.
+    pub default_branch: BranchName,
+    /// Whether it is open.
+    pub open: bool,
+    /// Whether it is a draft.
+    pub draft: bool,
+    /// Whether the head lives in another repository, or in one that is gone.
+    pub from_fork: bool,
+    /// Title. Untrusted text.
+    pub title: String,
+    /// Description. Untrusted text.
+    pub description: String,
+    /// Who opened it; `None` for a deleted account.
+    pub author: Option<Account>,
+    /// Whether the author is a bot account.
+    pub author_is_bot: bool,
+    /// Label names. Untrusted text.
+    pub labels: Vec<String>,
+    /// Changed files, as the forge counts them.
+    pub changed_files: u64,
+}
+
+/// A file whose changes the forge did not give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingFile {
+    /// The file.
+    pub path: String,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// One stored object of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredObject {
+    /// Its key.
+    pub key: String,
+    /// The store's tag for exactly these bytes.
+    pub etag: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+}
+
+/// `meta.json`: what a snapshot holds, written last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotMeta {
+    /// `mirilla.snapshot.v1`.
+    pub schema: String,
+    /// The job it was taken for.
+    pub job: JobId,
+    /// The pull request when its last byte had been read.
+    pub pull_request: PullRequest,
+    /// The commit the diff was taken against.
+    pub merge_base: CommitSha,
+    /// The diff.
+    pub diff: StoredObject,
+    /// SHA-256 of the diff's bytes.
+    pub diff_sha256: Sha256Hex,
+    /// Settings and rules at the trusted commit.
+    pub rules: StoredObject,
+    /// The commit they were read at.
+    pub rules_commit: CommitSha,
+    /// Findings and digests of the last accepted review, if there is one.
+    pub prior: Option<StoredObject>,
+    /// The head's archive, if it is within bounds.
+    pub archive: Option<StoredObject>,
+    /// Files whose changes are not in the diff.
+    pub missing: Vec<MissingFile>,
+    /// When it was taken.
+    pub taken_at: Timestamp,
+}

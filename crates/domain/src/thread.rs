@@ -1,0 +1,56 @@
+//! What stands on a pull request already: reviews, comments and threads, as the forge lists them.
+//!
+//! **Invariant:** whether a comment is ours is decided by the account that wrote it and by a marker
+//! whose MAC verifies, never by its text alone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{CommentId, ReviewId};
+use crate::review::Side;
+
+/// A comment on a line (or on a file), with the thread it opens or belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExistingComment {
+    /// The forge's number.
+    pub id: CommentId,
+    /// The comment this one answers.
+    pub in_reply_to: Option<CommentId>,
+    /// The review it was posted with.
+    pub review: Option<ReviewId>,
+    /// Who wrote it; `None` for a deleted account.
+    pub author: Option<String>,
+    /// Whether our own account wrote it.
+    pub ours: bool,
+    /// The file.
+    pub path: String,
+    /// The line now; `None` when the comment is outdated.
+    pub line: Option<u32>,
+    /// The line when it was written.
+    pub original_line: Option<u32>,
+    /// Which side.
+    pub side: Side,
+    /// Its text, marker included.
+    pub body: String,
+}
+
+/// A review as the forge lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExistingReview {
+    /// The forge's number.
+    pub id: ReviewId,
+    /// Whether our own account wrote it.
+    pub ours: bool,
+    /// Whether it was begun and never submitted.
+    pub pending: bool,
+    /// Its text, marker included.
+    pub body: String,
+}
+
+/// Everything on the pull request that the plan looks at.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Existing {
+    /// All reviews, oldest first.
+    pub reviews: Vec<ExistingReview>,
+    /// All line comments, oldest first.
+    pub comments: Vec<ExistingComment>,
+}

@@ -1,0 +1,202 @@
+//! A forge: the half that reads and the half that writes.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mirilla_domain::ids::{CommentId, CommitSha, PrNumber, PullRequestRef, RepoName, ReviewId};
+use mirilla_domain::review::Side;
+use mirilla_domain::snapshot::{MissingFile, PullRequest, StoredObject};
+use mirilla_domain::thread::Existing;
+
+use crate::artifacts::{ArtifactError, ArtifactWriter};
+
+/// Why the forge did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgeError {
+    /// Not there, or not visible to this token.
+    #[error("{what} is not there, or this token may not see it")]
+    NotFound {
+        /// What was asked for, in our own words.
+        what: &'static str,
+    },
+    /// The token may not do this; trying again does not help.
+    #[error("the token may not {action}")]
+    Forbidden {
+        /// What was tried.
+        action: &'static str,
+    },
+    /// The token is wrong or expired, and a fresh one did not help.
+    #[error("the forge does not accept the token")]
+    Unauthorized,
+    /// A limit of the forge; try again after the given time.
+    #[error("the forge limits requests; wait {} seconds", after.as_secs())]
+    RateLimited {
+        /// How long to wait.
+        after: Duration,
+    },
+    /// The forge refuses the content of a write (422).
+    #[error("the forge refuses the {what}: {reason}")]
+    Unprocessable {
+        /// What was written.
+        what: &'static str,
+        /// Which of the known reasons.
+        reason: Refusal,
+    },
+    /// The write was sent and its answer lost: it may have landed, or may land yet.
+    #[error("the answer to a write was lost; it may have landed")]
+    Unknown {
+        /// What broke.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The forge fails, answers nonsense or cannot be reached; nothing was changed.
+    #[error("the forge failed at {action}")]
+    Unavailable {
+        /// What was tried.
+        action: &'static str,
+        /// What broke.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// An artifact could not be written while streaming to it.
+    #[error("the archive could not be stored")]
+    Artifact(#[from] ArtifactError),
+}
+
+/// The reasons for a 422 that call for different answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Some comment's anchor is not part of the diff; which one is not said.
+    #[error("an anchor is not part of the diff")]
+    Anchor,
+    /// A review of ours was begun and never submitted.
+    #[error("a pending review exists")]
+    PendingReview,
+    /// The body is too long.
+    #[error("the text is too long")]
+    TooLong,
+    /// The commit is not part of the pull request (any more).
+    #[error("the commit is not part of the pull request")]
+    Commit,
+    /// Something else.
+    #[error("another reason")]
+    Other,
+}
+
+/// A diff as fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchedDiff {
+    /// Unified diff text.
+    pub bytes: Vec<u8>,
+    /// Files whose changes the forge did not give.
+    pub missing: Vec<MissingFile>,
+    /// The commit it was taken against.
+    pub merge_base: CommitSha,
+}
+
+/// One file of the repository at a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepoFile {
+    /// Its path.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Reads. Holds a token that may read one repository.
+#[async_trait]
+pub trait ForgeRead: Send + Sync {
+    /// Returns the pull request as it is now.
+    async fn pull_request(
+        &self,
+        repo: &RepoName,
+        id: &PullRequestRef,
+    ) -> Result<PullRequest, ForgeError>;
+
+    /// Returns the diff between merge base and head, rebuilt from the file list where the forge
+    /// refuses to give it whole.
+    async fn diff(&self, pull_request: &PullRequest) -> Result<FetchedDiff, ForgeError>;
+
+    /// Returns those of `paths` (a trailing `/` asks for a folder's files, not deeper) that exist at
+    /// `commit`; in as few calls as the forge allows.
+    async fn files(
+        &self,
+        repo: &RepoName,
+        commit: &CommitSha,
+        paths: &[&str],
+    ) -> Result<Vec<RepoFile>, ForgeError>;
+
+    /// Streams the archive of a commit into `writer`.
+    async fn archive(
+        &self,
+        repo: &RepoName,
+        commit: &CommitSha,
+        writer: Box<dyn ArtifactWriter>,
+    ) -> Result<StoredObject, ForgeError>;
+
+    /// Returns all reviews and line comments, all pages up to the adapter's bound.
+    async fn existing(&self, repo: &RepoName, pr: PrNumber) -> Result<Existing, ForgeError>;
+}
+
+/// A comment to post with a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewComment {
+    /// The file.
+    pub path: String,
+    /// The last line of the range, or the line.
+    pub line: u32,
+    /// The first line, if it is another one.
+    pub start_line: Option<u32>,
+    /// Which side.
+    pub side: Side,
+    /// Sanitised text with its marker.
+    pub body: String,
+}
+
+/// A review to post: always a comment, never an approval and never a request for changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewReview {
+    /// The commit that was read.
+    pub commit: CommitSha,
+    /// Sanitised text with its marker; never empty.
+    pub body: String,
+    /// Comments on lines.
+    pub comments: Vec<NewComment>,
+}
+
+/// Writes. Holds a token that may write comments to one repository.
+#[async_trait]
+pub trait ForgeWrite: Send + Sync {
+    /// Posts one review with all its comments, or nothing.
+    async fn create_review(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        review: &NewReview,
+    ) -> Result<ReviewId, ForgeError>;
+
+    /// Replaces the body of a review of ours; notifies nobody.
+    async fn edit_review(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        review: ReviewId,
+        body: &str,
+    ) -> Result<(), ForgeError>;
+
+    /// Removes a review of ours that was begun and never submitted.
+    async fn delete_pending_review(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        review: ReviewId,
+    ) -> Result<(), ForgeError>;
+
+    /// Returns the comments that really hang on a review: what was asked for is compared with it.
+    async fn review_comments(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        review: ReviewId,
+    ) -> Result<Vec<CommentId>, ForgeError>;
+}

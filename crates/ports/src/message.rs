@@ -1,0 +1,47 @@
+//! What travels between the stages.
+//!
+//! **Invariant:** a message holds ids and keys, never content.
+
+use mirilla_domain::ids::{AttemptNo, JobId};
+use serde::{Deserialize, Serialize};
+
+/// A message of any queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "version")]
+pub enum Message {
+    /// Take a snapshot.
+    #[serde(rename = "collect.v1")]
+    CollectV1 {
+        /// The job.
+        job: JobId,
+    },
+    /// Read a snapshot.
+    #[serde(rename = "review.v1")]
+    ReviewV1 {
+        /// The job.
+        job: JobId,
+        /// The try.
+        attempt: AttemptNo,
+        /// Who pays, at most how much: the reviewer has no ledger to look in.
+        purses: Vec<mirilla_domain::money::CappedPurse>,
+    },
+    /// Post findings, or what there is without them.
+    #[serde(rename = "post.v1")]
+    PostV1 {
+        /// The job.
+        job: JobId,
+        /// The try.
+        attempt: AttemptNo,
+        /// The findings object; `None` when the reviewer is given up.
+        findings: Option<String>,
+    },
+}
+
+impl Message {
+    /// Returns the job the message is about.
+    pub const fn job(&self) -> &JobId {
+        match self {
+            Self::CollectV1 { job } | Self::ReviewV1 { job, .. } | Self::PostV1 { job, .. } => job,
+        }
+    }
+}
