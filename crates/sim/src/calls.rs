@@ -1,0 +1,123 @@
+//! What was called, and what was wrong with it.
+//!
+//! **Invariant:** nothing is forgiven silently. What a real service would tolerate but our client
+//! must not do is kept as a [`Problem`] until the test takes it or ends.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One call a simulated API received, in order of arrival.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// Method and template, as in `GET /repos/{o}/{r}/pulls/{n}`; `unknown` if no route matched.
+    pub route: String,
+    /// Path and query as they were sent.
+    pub path: String,
+    /// Status of the answer; 0 if the connection was dropped.
+    pub status: u16,
+    /// What the call identified itself with: `app`, `installation`, `pat`, `key`, `none`, …
+    pub token_kind: &'static str,
+    /// Bytes of the answer's body.
+    pub bytes: usize,
+    /// Bytes of the request's body.
+    pub request_bytes: usize,
+}
+
+/// Something a test must not leave unexplained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// A call to a path that the service does not have.
+    UnknownRoute(String),
+    /// A call with the wrong kind of credential, or none.
+    WrongAuth(String),
+    /// A write with a credential that may only read.
+    WriteWithReadToken(String),
+    /// A request the service understood but that no client of ours may send.
+    BadRequest(String),
+    /// A planned fault that did not fire, or a write that has not landed.
+    Unconsumed(String),
+    /// Something that was posted and that the test did not read.
+    Unread(String),
+    /// A secret where it must not be.
+    Leak(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, what) = match self {
+            Self::UnknownRoute(what) => ("unknown route", what),
+            Self::WrongAuth(what) => ("wrong credential", what),
+            Self::WriteWithReadToken(what) => ("write with a read token", what),
+            Self::BadRequest(what) => ("bad request", what),
+            Self::Unconsumed(what) => ("never happened", what),
+            Self::Unread(what) => ("posted but not read", what),
+            Self::Leak(what) => ("secret leaked", what),
+        };
+        write!(f, "{kind}: {what}")
+    }
+}
+
+/// Everything that was wrong, as one error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the simulator saw {} problem(s)", self.0.len())?;
+        for problem in &self.0 {
+            write!(f, "\n  {problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// The log of one simulated API; clones are the same log.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallLog(Arc<Mutex<Entries>>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    calls: Vec<Call>,
+    problems: Vec<Problem>,
+}
+
+impl CallLog {
+    /// Adds a call.
+    pub(crate) fn record(&self, call: Call) {
+        self.lock().calls.push(call);
+    }
+
+    /// Adds a problem.
+    pub(crate) fn problem(&self, problem: Problem) {
+        self.lock().problems.push(problem);
+    }
+
+    /// Returns the calls so far.
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.lock().calls.clone()
+    }
+
+    /// Returns how often each route was called.
+    pub(crate) fn counts(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for call in &self.lock().calls {
+            let count = counts.entry(call.route.clone()).or_insert(0_usize);
+            *count = count.saturating_add(1);
+        }
+        counts
+    }
+
+    /// Takes the problems so far.
+    pub(crate) fn take_problems(&self) -> Vec<Problem> {
+        std::mem::take(&mut self.lock().problems)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
