@@ -10,6 +10,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 pub mod code;
+pub mod escape;
 pub mod ids;
 pub mod job;
 pub mod money;
