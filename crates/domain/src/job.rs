@@ -20,7 +20,7 @@ pub const DEBOUNCE_BUSY: Duration = Duration::from_secs(90);
 /// How long a push counts as recent.
 pub const BUSY_WINDOW: Duration = Duration::from_secs(5 * 60);
 /// How often a job is tried over queue, sweeper and redrive together.
-pub const MAX_ATTEMPTS: u32 = 3;
+pub const MAX_TRIES: u32 = 3;
 
 /// Returns how long to wait before reading a push that arrives at `now`.
 pub fn debounce(last_accepted_push: Option<Timestamp>, now: Timestamp) -> Duration {
@@ -209,8 +209,11 @@ pub struct Job {
     pub installation: Option<InstallationId>,
     /// Where it stands.
     pub state: JobState,
-    /// Which try this is.
+    /// Which run of the key this is: goes up whenever the job is begun anew, so that no findings
+    /// file of an earlier run can be taken for this one's.
     pub attempt: AttemptNo,
+    /// How often it was begun since it was last armed; bounded by [`MAX_TRIES`].
+    pub tries: u32,
     /// Why it ended, when it ended without a review.
     pub end_reason: Option<EndReason>,
     /// The commit the diff was taken against; a verdict counts for this one only.
@@ -249,6 +252,7 @@ impl Job {
             installation,
             state: JobState::Accepted,
             attempt: AttemptNo::FIRST,
+            tries: 1,
             end_reason: None,
             merge_base: None,
             findings_sha256: None,
@@ -262,16 +266,21 @@ impl Job {
         }
     }
 
-    /// Returns the job armed for another run of its key: attempts start at one again after an end
-    /// that was not a failure, and go up by one after a failure.
+    /// Returns the job armed for another run of its key.
+    ///
+    /// A job that was skipped or superseded has all its tries again; one that failed gets one more.
     pub fn armed_again(&self, due_at: Timestamp, now: Timestamp) -> Self {
         Self {
             state: JobState::Accepted,
             attempt: self.attempt.next(),
+            tries: if self.state == JobState::Failed {
+                MAX_TRIES
+            } else {
+                1
+            },
             end_reason: None,
             merge_base: None,
             findings_sha256: None,
-            posting_since: None,
             claim: None,
             due_at,
             updated_at: now,
@@ -300,8 +309,37 @@ pub struct PullRequestRecord {
     pub last_push: Option<Timestamp>,
     /// The head and base branch of the last posted review.
     pub last_posted: Option<PostedHead>,
+    /// The job that was last armed for it.
+    pub last_job: Option<JobId>,
+    /// Who posts to it now: one poster per pull request, or a finding could be posted twice.
+    pub poster: Option<Claim>,
     /// When anything was last heard of it.
     pub touched_at: Timestamp,
+    /// Counts changes; a write names the version it saw.
+    pub version: u64,
+}
+
+impl PullRequestRecord {
+    /// Returns the record of a pull request that is heard of for the first time.
+    pub const fn new(
+        pull_request: PullRequestRef,
+        repo_name: RepoName,
+        installation: Option<InstallationId>,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            pull_request,
+            repo_name,
+            installation,
+            generation: Generation::new(0),
+            last_push: None,
+            last_posted: None,
+            last_job: None,
+            poster: None,
+            touched_at: now,
+            version: 0,
+        }
+    }
 }
 
 /// What the last posted review was of.

@@ -43,10 +43,10 @@ pub enum Recorded {
 pub struct Transaction {
     /// A delivery that must be new.
     pub delivery: Option<Delivery>,
-    /// Jobs to insert (`version == 0`) or to replace (`version` as read).
+    /// Jobs to insert (`version == 0`) or to replace (`version` as read); stored with `version + 1`.
     pub jobs: Vec<Job>,
-    /// The pull request's record, with the `touched_at` it was read with (`None`: it must be new).
-    pub pull_request: Option<(PullRequestRecord, Option<Timestamp>)>,
+    /// The pull request's record, to insert or to replace by the same rule.
+    pub pull_request: Option<PullRequestRecord>,
 }
 
 /// Whether a worker may work on a job.
@@ -80,7 +80,7 @@ pub trait Ledger: Send + Sync {
     /// Takes the job for a stage if it is in one of `states` and nobody holds it at `now`.
     ///
     /// The claim is part of the row; [`Ledger::commit`] with the row as granted (or a changed copy)
-    /// and `claim: None` gives it up.
+    /// and `claim: None` gives it up. Claiming raises the row's version.
     async fn claim(
         &self,
         id: &JobId,

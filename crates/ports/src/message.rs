@@ -15,6 +15,12 @@ pub enum Message {
         /// The job.
         job: JobId,
     },
+    /// Look which head is live, and make sure that it has a job.
+    #[serde(rename = "probe.v1")]
+    ProbeV1 {
+        /// The pull request's last job: it says where to look.
+        job: JobId,
+    },
     /// Read a snapshot.
     #[serde(rename = "review.v1")]
     ReviewV1 {
@@ -41,7 +47,10 @@ impl Message {
     /// Returns the job the message is about.
     pub const fn job(&self) -> &JobId {
         match self {
-            Self::CollectV1 { job } | Self::ReviewV1 { job, .. } | Self::PostV1 { job, .. } => job,
+            Self::CollectV1 { job }
+            | Self::ProbeV1 { job }
+            | Self::ReviewV1 { job, .. }
+            | Self::PostV1 { job, .. } => job,
         }
     }
 }
