@@ -106,6 +106,36 @@ pub struct PullRequest {
     pub changed_files: u64,
 }
 
+/// One file of the repository at a trusted commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepoFile {
+    /// Its path.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Settings and rules as they stand at a trusted commit; stored as `rules.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustedFiles {
+    /// The commit they were read at.
+    pub commit: CommitSha,
+    /// Those that exist.
+    pub files: Vec<RepoFile>,
+}
+
+/// What a collector asks for at the trusted commit: the settings, then everything that may hold
+/// rules. A trailing `/` names a folder.
+pub const TRUSTED_PATHS: &[&str] = &[
+    ".mirilla.toml",
+    ".mirilla/rules/",
+    "REVIEW.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    ".github/copilot-instructions.md",
+    ".github/instructions/",
+];
+
 /// A file whose changes the forge did not give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingFile {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mirilla_domain::ids::{CommentId, CommitSha, PrNumber, PullRequestRef, RepoName, ReviewId};
 use mirilla_domain::review::Side;
-use mirilla_domain::snapshot::{MissingFile, PullRequest, StoredObject};
+use mirilla_domain::snapshot::{MissingFile, PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
 
 use crate::artifacts::{ArtifactError, ArtifactWriter};
@@ -94,15 +94,6 @@ pub struct FetchedDiff {
     pub merge_base: CommitSha,
 }
 
-/// One file of the repository at a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RepoFile {
-    /// Its path.
-    pub path: String,
-    /// Its text.
-    pub text: String,
-}
-
 /// Reads. Holds a token that may read one repository.
 #[async_trait]
 pub trait ForgeRead: Send + Sync {
@@ -117,14 +108,15 @@ pub trait ForgeRead: Send + Sync {
     /// refuses to give it whole.
     async fn diff(&self, pull_request: &PullRequest) -> Result<FetchedDiff, ForgeError>;
 
-    /// Returns those of `paths` (a trailing `/` asks for a folder's files, not deeper) that exist at
-    /// `commit`; in as few calls as the forge allows.
+    /// Returns those of `paths` that exist at `rev` (a commit id or a branch name), with the commit
+    /// that `rev` is; a trailing `/` asks for a folder's files, not deeper. In as few calls as the
+    /// forge allows.
     async fn files(
         &self,
         repo: &RepoName,
-        commit: &CommitSha,
+        rev: &str,
         paths: &[&str],
-    ) -> Result<Vec<RepoFile>, ForgeError>;
+    ) -> Result<TrustedFiles, ForgeError>;
 
     /// Streams the archive of a commit into `writer`.
     async fn archive(
