@@ -1,0 +1,465 @@
+//! Takes one consistent snapshot of a pull request: bytes that belong together, read once.
+//!
+//! **Invariant:** no model here. `meta.json` is written last, after head, base branch and merge base
+//! were read again and had not moved; a snapshot without it does not exist.
+
+use std::time::Duration;
+
+use chrono::Datelike as _;
+use mirilla_domain::code::EndReason;
+use mirilla_domain::ids::{JobId, Timestamp, sha256};
+use mirilla_domain::job::{Claim, Job, JobState, Stage};
+use mirilla_domain::money::{CappedPurse, PicoUsd, Purse};
+use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, StoredObject, TRUSTED_PATHS};
+use mirilla_ports::ledger::{Claimed, Transaction};
+use mirilla_ports::message::Message;
+use mirilla_ports::queue::QueueName;
+use mirilla_ports::{
+    Artifacts, Clock, Entropy, ForgeError, ForgeRead, HeadsWrite, Ledger, QueueSend,
+};
+
+use crate::error::StageError;
+use crate::live;
+use crate::report::Report;
+
+/// Longer than the longest collection: while it runs nobody else collects the job.
+pub const COLLECT_LEASE: Duration = Duration::from_secs(330);
+/// How often a snapshot is begun anew because the pull request moved, before the message goes back.
+const MAX_ROUNDS: u32 = 3;
+/// Largest archive that is kept, compressed.
+pub const MAX_ARCHIVE_BYTES: u64 = 300_000_000;
+
+/// What the collector may use.
+#[derive(Clone, Copy)]
+pub struct CollectPorts<'a> {
+    /// Jobs.
+    pub ledger: &'a dyn Ledger,
+    /// Newest heads.
+    pub heads: &'a dyn HeadsWrite,
+    /// Snapshots.
+    pub artifacts: &'a dyn Artifacts,
+    /// The next stages.
+    pub queue: &'a dyn QueueSend,
+    /// The forge, read only.
+    pub forge: &'a dyn ForgeRead,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// Claim tokens.
+    pub entropy: &'a dyn Entropy,
+}
+
+impl std::fmt::Debug for CollectPorts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CollectPorts")
+    }
+}
+
+/// What the operator decides about collecting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectSettings {
+    /// Base branches whose own settings count; empty: the default branch alone.
+    pub trusted_bases: Vec<String>,
+    /// Whether the head's archive is kept for the reviewer's tools.
+    pub keep_archive: bool,
+    /// The most one review may cost.
+    pub review_cap: PicoUsd,
+    /// The most a repository may cost on one UTC day.
+    pub repository_day_cap: PicoUsd,
+    /// The most an account may cost in one UTC month.
+    pub account_month_cap: PicoUsd,
+}
+
+/// Looks which head is live and makes sure that it has a job.
+pub async fn probe(ports: CollectPorts<'_>, id: &JobId) -> Result<Report, StageError> {
+    let job = ports.ledger.job(id).await?.ok_or(StageError::UnknownJob)?;
+    let read_at = ports.clock.now();
+    let live = match ports
+        .forge
+        .pull_request(&job.repo_name, &job.key.pull_request())
+        .await
+    {
+        Ok(live) => live,
+        Err(ForgeError::NotFound { .. }) => return Ok(Report::silent(id.clone(), "gone")),
+        Err(error) => return Err(error.into()),
+    };
+    ports.heads.record(&live.id, &live.head, read_at).await?;
+    match live::follow(ports.ledger, &live, None, ports.clock.now()).await? {
+        Some(next) => {
+            ports
+                .queue
+                .send(
+                    QueueName::Collect,
+                    &Message::CollectV1 { job: next },
+                    Duration::ZERO,
+                )
+                .await?;
+            Ok(Report::silent(id.clone(), "head-without-review"))
+        }
+        None => Ok(Report::silent(id.clone(), "head-covered")),
+    }
+}
+
+/// Takes the snapshot of a job and hands it to the reviewer.
+pub async fn collect(
+    ports: CollectPorts<'_>,
+    settings: &CollectSettings,
+    id: &JobId,
+) -> Result<Report, StageError> {
+    let now = ports.clock.now();
+    let claim = Claim {
+        stage: Stage::Collect,
+        token: ports.entropy.hex(16),
+        until: now.plus(COLLECT_LEASE),
+    };
+    let job = match ports
+        .ledger
+        .claim(id, &[JobState::Accepted, JobState::Queued], claim, now)
+        .await?
+    {
+        Claimed::Granted(job) => *job,
+        Claimed::Busy(until) => {
+            return Err(StageError::Busy {
+                what: "the job",
+                after: until.since(now),
+            });
+        }
+        Claimed::Unknown => return Err(StageError::UnknownJob),
+        Claimed::NotNow(JobState::Collected) => return announce_again(ports, settings, id).await,
+        Claimed::NotNow(_) => return Ok(Report::silent(id.clone(), "stale")),
+    };
+    if job.due_at > now {
+        let after = job.due_at.since(now);
+        live::committed(ports.ledger, release(&job, now)).await?;
+        return Err(StageError::NotDue { after });
+    }
+    match take(ports, settings, &job).await {
+        Ok(report) => Ok(report),
+        Err(error) => {
+            // The claim would lapse by itself; giving it up lets the next try begin at once. That
+            // this fails too changes nothing, so its error is not worth hiding the first one.
+            drop(live::committed(ports.ledger, release(&job, ports.clock.now())).await);
+            Err(error)
+        }
+    }
+}
+
+async fn take(
+    ports: CollectPorts<'_>,
+    settings: &CollectSettings,
+    job: &Job,
+) -> Result<Report, StageError> {
+    let Some(mut live) = read_live(ports, job).await? else {
+        return finish(ports, job, JobState::Skipped, EndReason::Gone).await;
+    };
+    for _ in 0..MAX_ROUNDS {
+        if let Some(ended) = not_for_us(ports, job, &live).await? {
+            return Ok(ended);
+        }
+        let (meta, moved_to) = snapshot(ports, settings, job, &live).await?;
+        if let Some(meta) = meta {
+            return hand_over(ports, settings, job, &meta).await;
+        }
+        live = moved_to;
+    }
+    Err(StageError::Moving)
+}
+
+async fn read_live(ports: CollectPorts<'_>, job: &Job) -> Result<Option<PullRequest>, StageError> {
+    let read_at = ports.clock.now();
+    match ports
+        .forge
+        .pull_request(&job.repo_name, &job.key.pull_request())
+        .await
+    {
+        Ok(live) => {
+            ports.heads.record(&live.id, &live.head, read_at).await?;
+            Ok(Some(live))
+        }
+        Err(ForgeError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Ends the job if the pull request as it is now is not one to read for it.
+async fn not_for_us(
+    ports: CollectPorts<'_>,
+    job: &Job,
+    live: &PullRequest,
+) -> Result<Option<Report>, StageError> {
+    let moved = if live.head != job.key.head {
+        Some(EndReason::HeadMoved)
+    } else if live.base_ref != job.key.base_ref {
+        Some(EndReason::BaseChanged)
+    } else {
+        None
+    };
+    if let Some(reason) = moved {
+        let next = live::follow(ports.ledger, live, Some((job, reason)), ports.clock.now()).await?;
+        if let Some(next) = next {
+            ports
+                .queue
+                .send(
+                    QueueName::Collect,
+                    &Message::CollectV1 { job: next },
+                    Duration::ZERO,
+                )
+                .await?;
+        }
+        let report = Report::silent(job.id.clone(), "superseded").line(format!(
+            "{} superseded: {}",
+            subject(job),
+            reason.explain()
+        ));
+        return Ok(Some(report));
+    }
+    let skip = if !live.open {
+        Some(EndReason::Closed)
+    } else if live.draft {
+        Some(EndReason::Draft)
+    } else {
+        None
+    };
+    match skip {
+        Some(reason) => finish(ports, job, JobState::Skipped, reason)
+            .await
+            .map(Some),
+        None => Ok(None),
+    }
+}
+
+async fn finish(
+    ports: CollectPorts<'_>,
+    job: &Job,
+    state: JobState,
+    reason: EndReason,
+) -> Result<Report, StageError> {
+    live::end(ports.ledger, job, state, reason, ports.clock.now()).await?;
+    Ok(Report::silent(job.id.clone(), state.as_str()).line(format!(
+        "{} {}: {}",
+        subject(job),
+        state.as_str(),
+        reason.explain()
+    )))
+}
+
+/// Stores everything of one head; returns the description, or what the pull request became meanwhile.
+async fn snapshot(
+    ports: CollectPorts<'_>,
+    settings: &CollectSettings,
+    job: &Job,
+    live: &PullRequest,
+) -> Result<(Option<SnapshotMeta>, PullRequest), StageError> {
+    let fetched = ports.forge.diff(live).await?;
+    let trusted = live.base_ref == live.default_branch
+        || settings
+            .trusted_bases
+            .iter()
+            .any(|base| base == live.base_ref.as_str());
+    let rev = if trusted {
+        live.base.as_str()
+    } else {
+        live.default_branch.as_str()
+    };
+    let files = ports
+        .forge
+        .files(&live.repo_name, rev, TRUSTED_PATHS)
+        .await?;
+    let archive = keep_archive(ports, settings, live).await?;
+
+    let again = match read_live(ports, job).await? {
+        Some(again) => again,
+        None => {
+            return Err(ForgeError::NotFound {
+                what: "the pull request",
+            }
+            .into());
+        }
+    };
+    if again.head != live.head || again.base_ref != live.base_ref || again.base != live.base {
+        return Ok((None, again));
+    }
+    let diff = ports
+        .artifacts
+        .put(&Keys::diff(&job.id), &fetched.bytes)
+        .await?;
+    let rules = ports
+        .artifacts
+        .put(&Keys::rules(&job.id), &to_json("rules", &files)?)
+        .await?;
+    let meta = SnapshotMeta {
+        schema: "mirilla.snapshot.v1".to_owned(),
+        job: job.id.clone(),
+        pull_request: again.clone(),
+        merge_base: fetched.merge_base,
+        diff,
+        diff_sha256: sha256(&fetched.bytes),
+        rules,
+        rules_commit: files.commit,
+        prior: None,
+        archive,
+        missing: fetched.missing,
+        taken_at: ports.clock.now(),
+    };
+    ports
+        .artifacts
+        .put(
+            &Keys::meta(&job.id),
+            &to_json("snapshot description", &meta)?,
+        )
+        .await?;
+    Ok((Some(meta), again))
+}
+
+async fn keep_archive(
+    ports: CollectPorts<'_>,
+    settings: &CollectSettings,
+    live: &PullRequest,
+) -> Result<Option<StoredObject>, StageError> {
+    if !settings.keep_archive {
+        return Ok(None);
+    }
+    let key = Keys::archive(&live.id, &live.head);
+    let writer = ports.artifacts.writer(&key, MAX_ARCHIVE_BYTES).await?;
+    match ports
+        .forge
+        .archive(&live.repo_name, &live.head, writer)
+        .await
+    {
+        Ok(stored) => Ok(Some(stored)),
+        // A review without context beats none; the tools say that there is no archive.
+        Err(
+            ForgeError::Artifact(_) | ForgeError::NotFound { .. } | ForgeError::Forbidden { .. },
+        ) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn hand_over(
+    ports: CollectPorts<'_>,
+    settings: &CollectSettings,
+    job: &Job,
+    meta: &SnapshotMeta,
+) -> Result<Report, StageError> {
+    let now = ports.clock.now();
+    let collected = Job {
+        state: JobState::Collected,
+        merge_base: Some(meta.merge_base.clone()),
+        claim: None,
+        updated_at: now,
+        ..job.clone()
+    };
+    let message = review_message(settings, &collected, now);
+    live::committed(
+        ports.ledger,
+        Transaction {
+            jobs: vec![collected],
+            ..Transaction::default()
+        },
+    )
+    .await?;
+    ports
+        .queue
+        .send(QueueName::Review, &message, Duration::ZERO)
+        .await?;
+    Ok(Report::silent(job.id.clone(), "collected"))
+}
+
+/// The snapshot was taken, but the message about it may not have been sent before a crash.
+async fn announce_again(
+    ports: CollectPorts<'_>,
+    settings: &CollectSettings,
+    id: &JobId,
+) -> Result<Report, StageError> {
+    let job = ports.ledger.job(id).await?.ok_or(StageError::UnknownJob)?;
+    let message = review_message(settings, &job, ports.clock.now());
+    ports
+        .queue
+        .send(QueueName::Review, &message, Duration::ZERO)
+        .await?;
+    Ok(Report::silent(id.clone(), "announced-again"))
+}
+
+/// Returns the message that lets a reviewer read a job's snapshot, with the purses that pay.
+pub fn review_message(settings: &CollectSettings, job: &Job, now: Timestamp) -> Message {
+    let day = utc_day(now);
+    let account = mirilla_domain::ids::Account::parse(job.repo_name.owner()).ok();
+    let mut purses = vec![
+        CappedPurse {
+            purse: Purse::Review(job.id.clone()),
+            cap: settings.review_cap,
+        },
+        CappedPurse {
+            purse: Purse::RepositoryDay(job.key.repo, day),
+            cap: settings.repository_day_cap,
+        },
+    ];
+    if let Some(account) = account {
+        purses.push(CappedPurse {
+            purse: Purse::AccountMonth(account, utc_month(now)),
+            cap: settings.account_month_cap,
+        });
+    }
+    Message::ReviewV1 {
+        job: job.id.clone(),
+        attempt: job.attempt,
+        purses,
+    }
+}
+
+/// Returns `owner/name#12 head=1234567`: how a job is named in lines for people.
+pub fn subject(job: &Job) -> String {
+    format!(
+        "{}#{} head={}",
+        job.repo_name,
+        job.key.pr,
+        job.key.head.short()
+    )
+}
+
+fn release(job: &Job, now: Timestamp) -> Transaction {
+    Transaction {
+        jobs: vec![Job {
+            claim: None,
+            updated_at: now,
+            ..job.clone()
+        }],
+        ..Transaction::default()
+    }
+}
+
+fn to_json<T: serde::Serialize>(what: &'static str, value: &T) -> Result<Vec<u8>, StageError> {
+    serde_json::to_vec(value).map_err(|error| StageError::BadObject {
+        what,
+        reason: error.to_string(),
+    })
+}
+
+const MILLIS_PER_DAY: i64 = 86_400_000;
+
+/// Returns the number of whole UTC days since the epoch.
+fn utc_day(now: Timestamp) -> u32 {
+    u32::try_from(now.get().div_euclid(MILLIS_PER_DAY)).unwrap_or(0)
+}
+
+/// Returns the number of UTC months since year 0.
+fn utc_month(now: Timestamp) -> u32 {
+    let date = chrono::DateTime::from_timestamp_millis(now.get()).unwrap_or_default();
+    let years = u32::try_from(date.year()).unwrap_or(0);
+    years.saturating_mul(12).saturating_add(date.month0())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn months_change_at_utc_midnight_of_the_first() {
+        let month = |millis| utc_month(Timestamp::new(millis));
+        // 2024-02-29T23:59:59.999Z and the next millisecond; 1970-01-01; 2026-12-31 and 2027-01-01.
+        assert_eq!(month(1_709_251_199_999), 2024 * 12 + 1);
+        assert_eq!(month(1_709_251_200_000), 2024 * 12 + 2);
+        assert_eq!(month(0), 1970 * 12);
+        assert_eq!(month(1_798_761_599_999), 2026 * 12 + 11);
+        assert_eq!(month(1_798_761_600_000), 2027 * 12);
+    }
+}
