@@ -47,6 +47,11 @@ impl Keys {
         )
     }
 
+    /// Returns the prefix of everything the reviewer keeps for itself about a job.
+    pub fn work(job: &JobId) -> String {
+        format!("work/{job}/")
+    }
+
     /// Returns the key of the reviewer's own checkpoint.
     pub fn progress(job: &JobId) -> String {
         format!("work/{job}/progress.json")

@@ -20,4 +20,4 @@ pub use forge::{ForgeError, ForgeRead, ForgeWrite};
 pub use ledger::{Heads, HeadsWrite, Ledger, LedgerError};
 pub use meter::{Meter, MeterError, MeterSweep};
 pub use model::{Model, ModelError};
-pub use queue::{Queue, QueueError, QueueSend};
+pub use queue::{Queue, QueueDepth, QueueError, QueueSend};

@@ -93,7 +93,11 @@ pub trait Queue: Send + Sync {
 
     /// Moves a message that can never succeed to the queue's dead letters.
     async fn bury(&self, queue: QueueName, receipt: &str) -> Result<(), QueueError>;
+}
 
+/// Tells a backlog from a lost message.
+#[async_trait]
+pub trait QueueDepth: Send + Sync {
     /// Returns how many messages are waiting or hidden, dead letters aside.
     async fn depth(&self, queue: QueueName) -> Result<u64, QueueError>;
 }

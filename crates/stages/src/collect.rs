@@ -266,14 +266,11 @@ async fn snapshot(
         .await?;
     let archive = keep_archive(ports, settings, live).await?;
 
-    let again = match read_live(ports, job).await? {
-        Some(again) => again,
-        None => {
-            return Err(ForgeError::NotFound {
-                what: "the pull request",
-            }
-            .into());
+    let Some(again) = read_live(ports, job).await? else {
+        return Err(ForgeError::NotFound {
+            what: "the pull request",
         }
+        .into());
     };
     if again.head != live.head || again.base_ref != live.base_ref || again.base != live.base {
         return Ok((None, again));

@@ -12,4 +12,4 @@ pub mod live;
 //pub mod post;
 pub mod report;
 //pub mod review;
-//pub mod sweep;
+pub mod sweep;
