@@ -14,6 +14,7 @@ pub mod escape;
 pub mod ids;
 pub mod job;
 pub mod money;
+pub mod plan;
 pub mod request;
 pub mod review;
 pub mod snapshot;

@@ -46,11 +46,33 @@ pub struct ExistingReview {
     pub body: String,
 }
 
+/// A thread of comments, where the forge tells which comments belong together and who closed them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExistingThread {
+    /// The forge's name for it, as the call that resolves it wants it.
+    pub id: String,
+    /// Its comments as far as they were listed, oldest first.
+    pub comments: Vec<CommentId>,
+    /// Whether those are all of them.
+    pub complete: bool,
+    /// Whether it is resolved.
+    pub resolved: bool,
+    /// Who resolved it, if it is and the forge says so.
+    pub resolved_by: Option<String>,
+    /// Whether our own account resolved it.
+    pub resolved_by_us: bool,
+    /// Whether its line is no longer part of the diff.
+    pub outdated: bool,
+}
+
 /// Everything on the pull request that the plan looks at.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Existing {
     /// All reviews, oldest first.
     pub reviews: Vec<ExistingReview>,
     /// All line comments, oldest first.
     pub comments: Vec<ExistingComment>,
+    /// The threads that hold them; empty where the forge was not asked.
+    pub threads: Vec<ExistingThread>,
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mirilla_domain::ids::{CommentId, CommitSha, PrNumber, PullRequestRef, RepoName, ReviewId};
-use mirilla_domain::review::Side;
 use mirilla_domain::snapshot::{MissingFile, PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
+
+pub use mirilla_domain::plan::{NewComment, NewReview};
 
 use crate::artifacts::{ArtifactError, ArtifactWriter};
 
@@ -128,32 +129,6 @@ pub trait ForgeRead: Send + Sync {
 
     /// Returns all reviews and line comments, all pages up to the adapter's bound.
     async fn existing(&self, repo: &RepoName, pr: PrNumber) -> Result<Existing, ForgeError>;
-}
-
-/// A comment to post with a review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewComment {
-    /// The file.
-    pub path: String,
-    /// The last line of the range, or the line.
-    pub line: u32,
-    /// The first line, if it is another one.
-    pub start_line: Option<u32>,
-    /// Which side.
-    pub side: Side,
-    /// Sanitised text with its marker.
-    pub body: String,
-}
-
-/// A review to post: always a comment, never an approval and never a request for changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewReview {
-    /// The commit that was read.
-    pub commit: CommitSha,
-    /// Sanitised text with its marker; never empty.
-    pub body: String,
-    /// Comments on lines.
-    pub comments: Vec<NewComment>,
 }
 
 /// Writes. Holds a token that may write comments to one repository.
