@@ -1,3 +1,54 @@
-//! Build, check and generate.
+//! Build, check and generate: `cargo xtask ci` is what CI runs and what a contributor runs.
+//!
+//! **Invariant:** a check that fails names the file, what is wrong and how to mend it; a later step
+//! runs even when an earlier one failed.
 
-fn main() {}
+mod check;
+mod ci;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+const USAGE: &str = "usage: cargo xtask <command>
+
+  ci               everything CI checks, one line per step (add --quick to leave out the slow ones)
+  check            the workspace's own rules: dependency directions, file lengths, lint inheritance
+  fuzz SECONDS     run every fuzz target for so many seconds";
+
+fn main() -> Result<ExitCode> {
+    let root = root()?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let fine = match words.as_slice() {
+        ["ci"] => ci::run(&root, ci::Extent::Full),
+        ["ci", "--quick"] => ci::run(&root, ci::Extent::Quick),
+        ["check"] => check::run(&root)?,
+        ["fuzz", seconds] => ci::fuzz(&root, seconds.parse()?)?,
+        _ => {
+            say(USAGE);
+            return Ok(ExitCode::from(2));
+        }
+    };
+    Ok(if fine {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Returns the workspace's root.
+fn root() -> Result<PathBuf> {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = here.ancestors().nth(2);
+    Ok(root
+        .ok_or_else(|| anyhow::anyhow!("xtask does not lie in crates/"))?
+        .to_path_buf())
+}
+
+/// Prints a line.
+#[expect(clippy::print_stdout, reason = "the one place where xtask prints")]
+pub(crate) fn say(line: &str) {
+    println!("{line}");
+}
