@@ -62,7 +62,9 @@ impl HostList {
         if !url.username().is_empty() || url.password().is_some() {
             return Some(Denied::UserInfo);
         }
-        let host = url.host().map(|h| h.to_owned())?;
+        let Some(host) = url.host().map(|h| h.to_owned()) else {
+            return Some(Denied::Host);
+        };
         let listed = self
             .entries
             .iter()
