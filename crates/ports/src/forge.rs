@@ -109,6 +109,20 @@ pub trait ForgeRead: Send + Sync {
     /// refuses to give it whole.
     async fn diff(&self, pull_request: &PullRequest) -> Result<FetchedDiff, ForgeError>;
 
+    /// Returns the diff, given the merge base of exactly this pull request's base tip and head, which
+    /// depends on those two commits alone: saves asking for it again.
+    async fn diff_from(
+        &self,
+        pull_request: &PullRequest,
+        merge_base: &CommitSha,
+    ) -> Result<FetchedDiff, ForgeError> {
+        let fetched = self.diff(pull_request).await?;
+        Ok(FetchedDiff {
+            merge_base: merge_base.clone(),
+            ..fetched
+        })
+    }
+
     /// Returns those of `paths` that exist at `rev` (a commit id or a branch name), with the commit
     /// that `rev` is; a trailing `/` asks for a folder's files, not deeper. In as few calls as the
     /// forge allows.
@@ -118,6 +132,22 @@ pub trait ForgeRead: Send + Sync {
         rev: &str,
         paths: &[&str],
     ) -> Result<TrustedFiles, ForgeError>;
+
+    /// Returns what [`ForgeRead::files`] does and, read no earlier, the pull request as it is now.
+    ///
+    /// A collector closes its snapshot with this; it is one call where the forge has one for both.
+    async fn files_and_pull_request(
+        &self,
+        pull_request: &PullRequest,
+        rev: &str,
+        paths: &[&str],
+    ) -> Result<(TrustedFiles, PullRequest), ForgeError> {
+        let files = self.files(&pull_request.repo_name, rev, paths).await?;
+        let live = self
+            .pull_request(&pull_request.repo_name, &pull_request.id)
+            .await?;
+        Ok((files, live))
+    }
 
     /// Streams the archive of a commit into `writer`.
     async fn archive(
