@@ -58,6 +58,8 @@ codes!(
         LineEndingsOnly => "line-endings-only", "only its line endings changed";
         /// Nothing was added, so there is nothing to comment on.
         DeletionOnly => "deletion-only", "lines were only removed";
+        /// The settings file is broken, so nobody knows whether its ignore rules name it.
+        SettingsBroken => "settings-broken", "the settings file is broken, and its ignore rules might name it";
         /// The forge did not give its patch.
         PatchUnavailable => "patch-unavailable", "the forge did not deliver its changes";
         /// Its patch is larger than a chunk may be.

@@ -207,6 +207,7 @@ impl Outcome {
                     | SkipReason::Malformed
                     | SkipReason::UnusablePath
                     | SkipReason::NoModel
+                    | SkipReason::SettingsBroken
             ),
             _ => false,
         });

@@ -7,27 +7,7 @@ use mirilla_domain::ids::Timestamp;
 use mirilla_domain::money::Usage;
 use serde::{Deserialize, Serialize};
 
-/// A piece of a prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
-    /// The text; never empty.
-    pub text: String,
-    /// Whether everything up to here may be kept in the provider's cache.
-    pub cache: bool,
-}
-
-/// One question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Question {
-    /// The fixed instructions, then rules.
-    pub system: Vec<Block>,
-    /// What the question is about.
-    pub user: Vec<Block>,
-    /// JSON Schema of the answer.
-    pub schema: serde_json::Value,
-    /// The most tokens the answer may have.
-    pub max_tokens: u32,
-}
+pub use mirilla_domain::prompt::{Block, Question};
 
 /// Why the model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
