@@ -75,4 +75,7 @@ pub struct Existing {
     pub comments: Vec<ExistingComment>,
     /// The threads that hold them; empty where the forge was not asked.
     pub threads: Vec<ExistingThread>,
+    /// Whether there is more than was listed, because listing is bounded: then "not there" is not
+    /// known, and what would be concluded from it is not concluded.
+    pub truncated: bool,
 }
