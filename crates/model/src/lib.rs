@@ -13,7 +13,9 @@ pub mod capability;
 pub mod settings;
 pub mod wire;
 
+mod anthropic;
 mod retry;
 
+pub use anthropic::AnthropicModel;
 pub use capability::{Capability, UnknownModel, check_model};
 pub use settings::{AnthropicSettings, Effort, SettingsError};

@@ -2,7 +2,6 @@
 //!
 //! **Invariant:** no call begins, and no wait ends, after the question's deadline.
 
-use std::future::Future;
 use std::time::Duration;
 
 use mirilla_domain::ids::Timestamp;

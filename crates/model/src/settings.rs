@@ -73,7 +73,7 @@ impl Effort {
 }
 
 /// Why a model cannot be set up as the settings say.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The model is not known.
     #[error(transparent)]
@@ -118,6 +118,9 @@ pub enum SettingsError {
         /// The largest value.
         limit: u32,
     },
+    /// The HTTP client cannot be set up: the certificates, most likely.
+    #[error("cannot set up the HTTP client for the model")]
+    Client(#[source] mirilla_http::SettingsError),
     /// A time-out of zero.
     #[error("the {what} time-out is zero")]
     Timeout {
@@ -155,6 +158,10 @@ pub struct AnthropicSettings {
     pub request_timeout: Duration,
     /// How often a call that was not processed is tried again; 2.
     pub max_retries: u32,
+    /// Whether the endpoint may have a private address: a gateway inside the network.
+    pub allow_private_address: bool,
+    /// Certificates to trust beside the compiled-in roots, as PEM.
+    pub extra_ca_pem: Option<String>,
 }
 
 impl AnthropicSettings {
@@ -170,6 +177,8 @@ impl AnthropicSettings {
             connect_timeout: Duration::from_secs(5),
             request_timeout: Duration::from_secs(300),
             max_retries: 2,
+            allow_private_address: false,
+            extra_ca_pem: None,
         }
     }
 
@@ -218,8 +227,6 @@ impl AnthropicSettings {
     /// Returns the URL of `POST /v1/messages` below the endpoint.
     pub fn messages_url(&self) -> Url {
         let mut url = self.endpoint.clone();
-        url.set_query(None);
-        url.set_fragment(None);
         let base = url.path().trim_end_matches('/').to_owned();
         url.set_path(&format!("{base}/v1/messages"));
         url
@@ -239,6 +246,9 @@ impl AnthropicSettings {
         }
         if !self.endpoint.username().is_empty() || self.endpoint.password().is_some() {
             return Err(self.bad_endpoint("holds a user or password; the key is set apart"));
+        }
+        if self.endpoint.query().is_some() || self.endpoint.fragment().is_some() {
+            return Err(self.bad_endpoint("has a query or a fragment, which no API has"));
         }
         if self
             .endpoint

@@ -10,15 +10,13 @@
 use std::time::Duration;
 
 use mirilla_domain::ids::Timestamp;
+use mirilla_http::retry::retry_after;
 use serde_json::Value;
 
 use super::response::{Lost, LostAnswer};
 
 /// Longest wait that is believed; a larger one means "not today" and is cut to this.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
-
-/// Beyond this a wait is a unit or clock mistake and says nothing.
-const ABSURD_RETRY_AFTER: Duration = Duration::from_secs(48 * 3600);
 
 /// Longest error type or code that is kept.
 const MAX_KIND_CHARS: usize = 64;
@@ -79,12 +77,9 @@ impl ReplyHead {
             Some("false") => Some(false),
             _ => None,
         };
-        let millis = header("retry-after-ms").and_then(|text| number(text, 1));
-        let retry_after = millis
-            .or_else(|| header("retry-after").and_then(|text| number(text, 1000)))
-            .or_else(|| header("retry-after").and_then(|text| until(text, now)))
-            .filter(|wait| *wait <= ABSURD_RETRY_AFTER)
-            .map(|wait| wait.min(MAX_RETRY_AFTER));
+        let exact = header("retry-after-ms").and_then(millis);
+        let coarse = header("retry-after").and_then(|text| retry_after(text, now.get()));
+        let retry_after = exact.or(coarse).map(|wait| wait.min(MAX_RETRY_AFTER));
         Self {
             status,
             content_type: header("content-type").map(str::to_owned),
@@ -95,8 +90,8 @@ impl ReplyHead {
     }
 }
 
-/// Reads a number of units of so many milliseconds; decimals are allowed and rounded up.
-fn number(text: &str, unit_millis: u64) -> Option<Duration> {
+/// Reads a whole or decimal number of milliseconds, rounded up.
+fn millis(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
@@ -104,17 +99,8 @@ fn number(text: &str, unit_millis: u64) -> Option<Duration> {
         return None;
     }
     let rounded = u64::from(part.bytes().any(|b| b != b'0'));
-    let units = whole.parse::<u64>().ok()?.checked_add(rounded)?;
-    Some(Duration::from_millis(units.checked_mul(unit_millis)?))
-}
-
-/// Reads an HTTP date as the time until then; a past one says nothing.
-fn until(text: &str, now: Timestamp) -> Option<Duration> {
-    let at = httpdate::parse_http_date(text.trim()).ok()?;
-    let since_epoch = at.duration_since(std::time::UNIX_EPOCH).ok()?;
-    let millis = i64::try_from(since_epoch.as_millis()).ok()?;
-    let wait = Timestamp::new(millis).since(now);
-    (!wait.is_zero()).then_some(wait)
+    let millis = whole.parse::<u64>().unwrap_or(u64::MAX);
+    Some(Duration::from_millis(millis.saturating_add(rounded)))
 }
 
 /// Returns a provider's name for something if it looks like one, else `unknown`.

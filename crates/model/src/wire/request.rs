@@ -72,7 +72,7 @@ struct Body<'a> {
     model: Option<&'a str>,
     max_tokens: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Text<'a>>,
+    system: Vec<TextBlock<'a>>,
     messages: [Turn<'a>; 1],
     output_config: OutputConfig<'a>,
 }
@@ -80,11 +80,11 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct Turn<'a> {
     role: &'static str,
-    content: Vec<Text<'a>>,
+    content: Vec<TextBlock<'a>>,
 }
 
 #[derive(Serialize)]
-struct Text<'a> {
+struct TextBlock<'a> {
     r#type: &'static str,
     text: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,10 +169,10 @@ fn check(question: &Question, limit: u32) -> Result<(), BadQuestion> {
     Ok(())
 }
 
-fn texts(blocks: &[Block]) -> Vec<Text<'_>> {
+fn texts(blocks: &[Block]) -> Vec<TextBlock<'_>> {
     blocks
         .iter()
-        .map(|block| Text {
+        .map(|block| TextBlock {
             r#type: "text",
             text: &block.text,
             cache_control: block.cache.then_some(CacheControl {
