@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mirilla_domain::ids::AttemptNo;
 use mirilla_ports::message::Message;
-use mirilla_ports::queue::{QueueName, Received};
+use mirilla_ports::queue::{QueueDepth, QueueName, Received};
 use mirilla_ports::{Clock, Queue, QueueError, QueueSend};
 
 use crate::sample::{at, job};
@@ -16,10 +16,15 @@ const NOW: Duration = Duration::ZERO;
 const HIDDEN: Duration = Duration::from_secs(3);
 
 /// Checks empty queues whose time passes on `clock`.
-pub async fn queue(queue: &dyn Queue, send: &dyn QueueSend, clock: &dyn Clock) {
-    a_message_is_hidden_while_it_is_worked_on(queue, send, clock).await;
-    queues_are_apart_and_delays_are_kept(queue, send, clock).await;
-    what_cannot_succeed_is_buried(queue, send, clock).await;
+pub async fn queue(
+    queue: &dyn Queue,
+    depth: &dyn QueueDepth,
+    send: &dyn QueueSend,
+    clock: &dyn Clock,
+) {
+    a_message_is_hidden_while_it_is_worked_on(queue, depth, send, clock).await;
+    queues_are_apart_and_delays_are_kept(queue, depth, send, clock).await;
+    what_cannot_succeed_is_buried(queue, depth, send, clock).await;
 }
 
 fn message(head: char) -> Message {
@@ -41,6 +46,7 @@ fn assert_expired(outcome: &Result<(), QueueError>) {
 
 async fn a_message_is_hidden_while_it_is_worked_on(
     queue: &dyn Queue,
+    depth: &dyn QueueDepth,
     send: &dyn QueueSend,
     clock: &dyn Clock,
 ) {
@@ -52,7 +58,7 @@ async fn a_message_is_hidden_while_it_is_worked_on(
     let parsed: Message = serde_json::from_str(&first.body).unwrap();
     assert_eq!(parsed, message('a'));
     assert_eq!(receive(queue, name).await, None, "hidden");
-    assert_eq!(queue.depth(name).await.unwrap(), 1, "hidden messages count");
+    assert_eq!(depth.depth(name).await.unwrap(), 1, "hidden messages count");
 
     clock.sleep(HIDDEN).await;
     let second = receive(queue, name).await.expect("it came back");
@@ -75,11 +81,12 @@ async fn a_message_is_hidden_while_it_is_worked_on(
     assert_expired(&queue.delete(name, &third.receipt).await);
     clock.sleep(HIDDEN).await;
     assert_eq!(receive(queue, name).await, None);
-    assert_eq!(queue.depth(name).await.unwrap(), 0);
+    assert_eq!(depth.depth(name).await.unwrap(), 0);
 }
 
 async fn queues_are_apart_and_delays_are_kept(
     queue: &dyn Queue,
+    depth: &dyn QueueDepth,
     send: &dyn QueueSend,
     clock: &dyn Clock,
 ) {
@@ -94,7 +101,7 @@ async fn queues_are_apart_and_delays_are_kept(
         .unwrap();
     assert_eq!(receive(queue, QueueName::Post).await, None, "delayed");
     assert_eq!(
-        queue.depth(QueueName::Post).await.unwrap(),
+        depth.depth(QueueName::Post).await.unwrap(),
         1,
         "delayed messages count"
     );
@@ -110,7 +117,12 @@ async fn queues_are_apart_and_delays_are_kept(
     queue.delete(QueueName::Post, &due.receipt).await.unwrap();
 }
 
-async fn what_cannot_succeed_is_buried(queue: &dyn Queue, send: &dyn QueueSend, clock: &dyn Clock) {
+async fn what_cannot_succeed_is_buried(
+    queue: &dyn Queue,
+    depth: &dyn QueueDepth,
+    send: &dyn QueueSend,
+    clock: &dyn Clock,
+) {
     let name = QueueName::Review;
     send.send(name, &message('d'), NOW).await.unwrap();
     let poison = receive(queue, name).await.unwrap();
@@ -118,7 +130,7 @@ async fn what_cannot_succeed_is_buried(queue: &dyn Queue, send: &dyn QueueSend, 
     clock.sleep(HIDDEN).await;
     assert_eq!(receive(queue, name).await, None);
     assert_eq!(
-        queue.depth(name).await.unwrap(),
+        depth.depth(name).await.unwrap(),
         0,
         "dead letters do not count"
     );
@@ -138,5 +150,5 @@ async fn what_cannot_succeed_is_buried(queue: &dyn Queue, send: &dyn QueueSend, 
     );
     queue.delete(name, &next.receipt).await.unwrap();
     assert_eq!(receive(queue, name).await, None);
-    assert_eq!(queue.depth(name).await.unwrap(), 0);
+    assert_eq!(depth.depth(name).await.unwrap(), 0);
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mirilla_domain::ids::Timestamp;
 use mirilla_ports::message::Message;
-use mirilla_ports::queue::{QueueName, Received};
+use mirilla_ports::queue::{QueueDepth, QueueName, Received};
 use mirilla_ports::{Clock, Queue, QueueError, QueueSend};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -256,7 +256,10 @@ impl Queue for LocalQueue {
             Ok(())
         })
     }
+}
 
+#[async_trait]
+impl QueueDepth for LocalQueue {
     async fn depth(&self, queue: QueueName) -> Result<u64, QueueError> {
         self.database
             .read(|connection| {

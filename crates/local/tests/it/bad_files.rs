@@ -1,6 +1,6 @@
 //! Files that are damaged, foreign, locked or newer: an error that names the file and the way out.
 
-use std::error::Error;
+use std::error::Error as _;
 use std::path::Path;
 
 use mirilla_contract::sample;

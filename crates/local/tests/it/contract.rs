@@ -37,9 +37,10 @@ async fn meter_keeps_its_contract() {
 async fn queue_keeps_its_contract() {
     let (_temp, data) = data();
     let clock = Arc::new(ManualClock::at(sample::at(1_000)));
-    let sender = LocalQueue::open(&data.queue(), clock.clone()).unwrap();
-    let receiver = LocalQueue::open(&data.queue(), clock.clone()).unwrap();
-    mirilla_contract::queue(&receiver, &sender, &*clock).await;
+    let shared = || Arc::<ManualClock>::clone(&clock);
+    let sender = LocalQueue::open(&data.queue(), shared()).unwrap();
+    let receiver = LocalQueue::open(&data.queue(), shared()).unwrap();
+    mirilla_contract::queue(&receiver, &receiver, &sender, &*clock).await;
     assert_eq!(mirilla_contract::MAX_RECEIVES, mirilla_local::MAX_RECEIVES);
 }
 

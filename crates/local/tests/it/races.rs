@@ -106,8 +106,9 @@ fn each_message_is_received_by_one_worker() {
     let temp = tempfile::tempdir().unwrap();
     let data = DataDir::create(temp.path()).unwrap();
     let clock = Arc::new(ManualClock::at(sample::at(0)));
+    let shared = || Arc::<ManualClock>::clone(&clock);
     let queues: Vec<_> = (0..OPENERS)
-        .map(|_| LocalQueue::open(&data.queue(), clock.clone()).unwrap())
+        .map(|_| LocalQueue::open(&data.queue(), shared()).unwrap())
         .collect();
     let job = sample::job('a', sample::at(0)).id;
     for _ in 0..MESSAGES {
