@@ -9,10 +9,13 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+pub mod anchor;
 pub mod code;
 pub mod escape;
+pub mod fingerprint;
 pub mod ids;
 pub mod job;
+pub mod marker;
 pub mod money;
 pub mod plan;
 pub mod prompt;

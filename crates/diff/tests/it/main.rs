@@ -11,8 +11,4 @@
 )]
 
 mod cases;
-mod git;
-mod golden;
-mod hostile;
 mod support;
-mod truncation;

@@ -1,0 +1,196 @@
+//! The hidden line that says which finding a comment is about and which job a review answers.
+//!
+//! A marker is one HTML comment, last in the text, with a MAC under a key that only the poster reads.
+//! It is a memory, not a proof of content: where there is a ledger, the ledger decides what was posted.
+//!
+//! **Invariant:** [`read`] returns a marker only if the last marker-shaped text of a body is
+//! well-formed and its MAC covers this very repository and pull request. Everything else is text.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use crate::ids::{AttemptNo, Fingerprint, JobId, PullRequestRef};
+use crate::review::Severity;
+
+/// What every marker begins with, whatever its version.
+const OPEN: &str = "<!-- mirilla ";
+const CLOSE: &str = " -->";
+/// A key shorter than this could be guessed.
+const MIN_KEY_BYTES: usize = 16;
+/// More findings of a review's body than this are not remembered; the body itself names fewer.
+pub const MAX_REMEMBERED: usize = 200;
+
+/// The poster's key for markers. `Debug` never prints it.
+#[derive(Clone)]
+pub struct MarkerKey(Vec<u8>);
+
+/// A key that is too short to protect anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the marker key has {0} bytes; it needs at least {MIN_KEY_BYTES} random ones")]
+pub struct ShortKey(pub usize);
+
+impl MarkerKey {
+    /// Takes the key's bytes; at least 16.
+    pub fn new(bytes: &[u8]) -> Result<Self, ShortKey> {
+        if bytes.len() < MIN_KEY_BYTES {
+            return Err(ShortKey(bytes.len()));
+        }
+        Ok(Self(bytes.to_vec()))
+    }
+}
+
+impl fmt::Debug for MarkerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MarkerKey(..)")
+    }
+}
+
+/// The form of a marker. Every version that was ever shipped stays in this list and is read; the last
+/// one is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// `v1`: `key=value` fields separated by one space, the MAC last.
+    V1,
+}
+
+impl Version {
+    /// Every version ever shipped, oldest first.
+    pub const ALL: [Self; 1] = [Self::V1];
+    /// The version that is written.
+    pub const NEWEST: Self = Self::V1;
+
+    /// Returns the name inside the marker.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+        }
+    }
+}
+
+/// What a marker says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Marker {
+    /// On a comment: which finding it is about.
+    Finding(FindingMarker),
+    /// In a review's body: which job it answers.
+    Review(ReviewMarker),
+}
+
+/// The marker of a comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingMarker {
+    /// Which finding.
+    pub fingerprint: Fingerprint,
+    /// How bad it was called.
+    pub severity: Severity,
+    /// The job that posted it.
+    pub job: JobId,
+}
+
+/// The marker of a review's body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewMarker {
+    /// The job the body describes.
+    pub job: JobId,
+    /// The try.
+    pub attempt: AttemptNo,
+    /// Findings that have no comment and stand in the body; at most [`MAX_REMEMBERED`].
+    pub in_body: Vec<Fingerprint>,
+}
+
+/// Returns the marker's line, in the newest version, without a line break.
+pub fn write(key: &MarkerKey, pull_request: &PullRequestRef, marker: &Marker) -> String {
+    let version = Version::NEWEST;
+    let said = match marker {
+        Marker::Finding(m) => format!(
+            "finding={} severity={} job={}",
+            m.fingerprint,
+            m.severity.as_str(),
+            m.job
+        ),
+        Marker::Review(m) => {
+            let in_body: Vec<&str> = m
+                .in_body
+                .iter()
+                .take(MAX_REMEMBERED)
+                .map(Fingerprint::as_str)
+                .collect();
+            format!(
+                "review={} attempt={} in-body={}",
+                m.job,
+                m.attempt,
+                in_body.join(",")
+            )
+        }
+    };
+    let mac = hex::encode(
+        mac_over(key, version, pull_request, &said)
+            .finalize()
+            .into_bytes(),
+    );
+    format!("{OPEN}{} {said} mac={mac}{CLOSE}", version.as_str())
+}
+
+/// Returns what the marker of a body says, if the last marker-shaped text in it is one of ours.
+pub fn read(key: &MarkerKey, pull_request: &PullRequestRef, body: &str) -> Option<Marker> {
+    let (_, last) = body.rsplit_once(OPEN)?;
+    let (inner, _) = last.split_once(CLOSE)?;
+    let (name, rest) = inner.split_once(' ')?;
+    let version = Version::ALL.into_iter().find(|v| v.as_str() == name)?;
+    let (said, mac) = rest.rsplit_once(" mac=")?;
+    let mac = hex::decode(mac).ok()?;
+    mac_over(key, version, pull_request, said)
+        .verify_slice(&mac)
+        .ok()?;
+    match version {
+        Version::V1 => said_v1(said),
+    }
+}
+
+fn said_v1(said: &str) -> Option<Marker> {
+    let mut fields = said.split(' ');
+    let mut next = |name: &str| fields.next()?.strip_prefix(name)?.strip_prefix('=');
+    let marker = if said.starts_with("finding=") {
+        Marker::Finding(FindingMarker {
+            fingerprint: Fingerprint::parse(next("finding")?).ok()?,
+            severity: Severity::parse(next("severity")?)?,
+            job: JobId::parse(next("job")?).ok()?,
+        })
+    } else {
+        Marker::Review(ReviewMarker {
+            job: JobId::parse(next("review")?).ok()?,
+            attempt: AttemptNo::new(next("attempt")?.parse().ok()?),
+            in_body: next("in-body")?
+                .split(',')
+                .filter(|one| !one.is_empty())
+                .map(|one| Fingerprint::parse(one).ok())
+                .collect::<Option<_>>()?,
+        })
+    };
+    fields.next().is_none().then_some(marker)
+}
+
+/// The MAC binds what is said to where it is said: a marker copied to another pull request fails.
+fn mac_over(
+    key: &MarkerKey,
+    version: Version,
+    pull_request: &PullRequestRef,
+    said: &str,
+) -> Hmac<Sha256> {
+    #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key.0).expect("any key length");
+    for field in [
+        b"mirilla.marker".as_slice(),
+        version.as_str().as_bytes(),
+        pull_request.forge.as_str().as_bytes(),
+        &pull_request.repo.get().to_be_bytes(),
+        &pull_request.pr.get().to_be_bytes(),
+        said.as_bytes(),
+    ] {
+        mac.update(&u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());
+        mac.update(field);
+    }
+    mac
+}

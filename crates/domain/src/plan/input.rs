@@ -1,0 +1,105 @@
+//! What a plan is made from, all of it handed in.
+//!
+//! **Invariant:** which repository, pull request, head and job it is about comes from [`JobFacts`], that
+//! is from the ledger, and never from the review file.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{AttemptNo, CommitSha, Fingerprint, JobId, PullRequestRef};
+use crate::marker::MarkerKey;
+use crate::plan::{FreshDiff, ReadReview};
+use crate::review::{Severity, Side};
+use crate::thread::Existing;
+
+/// What the ledger says about the job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobFacts {
+    /// The job.
+    pub job: JobId,
+    /// The try.
+    pub attempt: AttemptNo,
+    /// Where the review goes.
+    pub pull_request: PullRequestRef,
+    /// The commit that was read.
+    pub head: CommitSha,
+    /// The commit it was compared with.
+    pub merge_base: CommitSha,
+}
+
+/// A hit of a deterministic check over the fresh diff. Trusted in all but its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FloorHit {
+    /// Which check; stable, kebab-case.
+    pub kind: String,
+    /// The file, named like a finding's path.
+    pub path: String,
+    /// Which side.
+    pub side: Side,
+    /// The line; 0 if it is about the whole file.
+    pub line: u32,
+    /// The last line, if there are several.
+    pub end_line: Option<u32>,
+    /// How bad.
+    pub severity: Severity,
+    /// One line.
+    pub title: String,
+    /// A few sentences.
+    pub message: String,
+}
+
+/// What of the settings a plan needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlanPolicy {
+    /// Findings below it are not posted. The floor is always posted.
+    #[serde(alias = "min-severity")]
+    pub min_severity: Severity,
+    /// Findings below it are not posted; percent.
+    #[serde(alias = "min-confidence")]
+    pub min_confidence: u8,
+    /// The most comments on lines that stand on the pull request at once.
+    #[serde(alias = "max-comments")]
+    pub max_comments: u32,
+    /// Hosts that posted links may lead to.
+    #[serde(alias = "link-hosts")]
+    pub link_hosts: Vec<String>,
+    /// Whether to comment on lines at all. Off for the last resort after a forge refused our lines:
+    /// everything that is new then stands in the body.
+    pub comment_on_lines: bool,
+}
+
+impl Default for PlanPolicy {
+    /// Everything that was found, at most 20 comments, no links.
+    fn default() -> Self {
+        Self {
+            min_severity: Severity::Low,
+            min_confidence: 0,
+            max_comments: 20,
+            link_hosts: Vec::new(),
+            comment_on_lines: true,
+        }
+    }
+}
+
+/// Everything a plan depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanInput<'a> {
+    /// The job.
+    pub job: &'a JobFacts,
+    /// The diff between merge base and head, fetched again for this plan.
+    pub diff: &'a FreshDiff,
+    /// The review file as read; `None` if the reviewer was given up, so that only the floor is posted.
+    pub review: Option<&'a ReadReview>,
+    /// Hits of the deterministic checks over the same diff.
+    pub floor: &'a [FloorHit],
+    /// What stands on the pull request, all pages.
+    pub existing: &'a Existing,
+    /// Findings that the ledger says were posted here before; empty where there is no ledger.
+    pub recorded: &'a BTreeSet<Fingerprint>,
+    /// The settings.
+    pub policy: &'a PlanPolicy,
+    /// The poster's key for markers.
+    pub key: &'a MarkerKey,
+}
