@@ -17,7 +17,7 @@ use self::{
     start::{Start, is_diff_line},
 };
 use crate::{
-    cursor::Cursor,
+    cursor::{Cursor, RawLine},
     file::{FileDiff, FileStatus, Incomplete, Parsed},
     problem::{Problem, ProblemKind, Problems},
 };
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
                 Some(Start::Plain) => self.two_sided(Framing::Plain),
                 Some(other) => other::read(other, &mut self.cursor, &mut self.problems),
                 None => {
-                    self.between(line.text, line.ended);
+                    self.between(line);
                     self.cursor.consume(line);
                     None
                 }
@@ -122,11 +122,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Looks at a line that belongs to no file.
-    fn between(&mut self, text: &[u8], ended: bool) {
-        if text.starts_with(b"@@ -") {
+    fn between(&mut self, line: RawLine<'_>) {
+        if line.text.starts_with(b"@@ -") {
             let offset = self.cursor.offset();
             self.problems.add(offset, ProblemKind::HunkWithoutFile);
-        } else if !ended && b"diff --git ".starts_with(text) {
+        } else if !line.ended {
             let offset = self.cursor.offset();
             self.problems.add(offset, ProblemKind::Truncated);
         }

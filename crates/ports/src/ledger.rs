@@ -80,7 +80,8 @@ pub trait Ledger: Send + Sync {
     /// Takes the job for a stage if it is in one of `states` and nobody holds it at `now`.
     ///
     /// The claim is part of the row; [`Ledger::commit`] with the row as granted (or a changed copy)
-    /// and `claim: None` gives it up. Claiming raises the row's version.
+    /// and `claim: None` gives it up. Claiming raises the row's version
+    /// and its `updated_at`.
     async fn claim(
         &self,
         id: &JobId,
@@ -92,7 +93,7 @@ pub trait Ledger: Send + Sync {
     /// Returns unfinished jobs that did not change since `before`, oldest first, at most `limit`.
     async fn unfinished(&self, before: Timestamp, limit: usize) -> Result<Vec<Job>, LedgerError>;
 
-    /// Returns pull requests touched since `since`, at most `limit`.
+    /// Returns pull requests touched at or after `since`, oldest first, at most `limit`.
     async fn touched(
         &self,
         since: Timestamp,

@@ -10,7 +10,7 @@ use crate::{
     hunk::Hunk,
     parse::{
         hunk_header::{HunkHeader, follows},
-        start::{is_diff_line, is_plain_header, is_section_start},
+        start::{is_cut_start, is_diff_line, is_plain_header, is_section_start},
     },
     problem::{ProblemKind, Problems},
     ranges::LineRanges,
@@ -71,8 +71,12 @@ pub(super) fn read<'a>(
                     break;
                 }
                 [b' ' | b'+' | b'-', ..] => {
-                    let kind = ProblemKind::HunkTooLong;
-                    body.flag(cursor, Incomplete::CountMismatch, kind, problems);
+                    let (reason, kind) = if line.ended || framing == Framing::Patch {
+                        (Incomplete::CountMismatch, ProblemKind::HunkTooLong)
+                    } else {
+                        (Incomplete::Truncated, ProblemKind::Truncated)
+                    };
+                    body.flag(cursor, reason, kind, problems);
                     resynchronise(cursor, framing);
                 }
                 _ => {
@@ -240,7 +244,7 @@ impl<'a> Body<'a> {
                 self.flag(cursor, Incomplete::BadHunk, kind, problems);
             } else if !line.ended && framing != Framing::Patch {
                 let kind = ProblemKind::Truncated;
-                if b"diff --git ".starts_with(line.text) {
+                if is_cut_start(line.text) {
                     // The cut is in the next file's first line; this one is whole.
                     problems.add(cursor.offset(), kind);
                 } else {

@@ -29,8 +29,9 @@ pub(super) fn read<'a>(
     let file = match start {
         Start::Submodule => {
             let submodule = SubmoduleLine::read(text)?;
-            skip_log(cursor);
+            let whole = skip_log(cursor, problems);
             FileDiff {
+                incomplete: (!whole).then_some(Incomplete::Truncated),
                 status: submodule.status,
                 old_path: (submodule.status != FileStatus::Added).then(|| submodule.path.into()),
                 new_path: (submodule.status != FileStatus::Deleted).then(|| submodule.path.into()),
@@ -142,14 +143,22 @@ impl<'a> SubmoduleLine<'a> {
     }
 }
 
-/// Skips the commits that follow a submodule's line, `  > subject` or `  < subject`.
-fn skip_log(cursor: &mut Cursor<'_>) {
+/// Skips the commits that follow a submodule's line, `  > subject` or `  < subject`; returns whether the
+/// last one is whole.
+fn skip_log(cursor: &mut Cursor<'_>, problems: &mut Problems<'_>) -> bool {
     while let Some(line) = cursor.peek() {
-        if !line.text.starts_with(b"  > ") && !line.text.starts_with(b"  < ") {
-            return;
+        if !line.text.starts_with(b" ") {
+            break;
+        }
+        if !line.ended {
+            problems.add(cursor.offset(), ProblemKind::Truncated);
         }
         cursor.consume(line);
+        if !line.ended {
+            return false;
+        }
     }
+    true
 }
 
 /// Returns whether hunks without a header are those of a submodule: every line names a commit.

@@ -45,6 +45,21 @@ pub(super) fn is_section_start(rest: &[u8]) -> bool {
     Start::of(rest).is_some()
 }
 
+/// Returns whether `text`, the last line of an input and without LF, can be what is left of a section's
+/// first line.
+pub(super) fn is_cut_start(text: &[u8]) -> bool {
+    [
+        &b"diff --git "[..],
+        b"diff --cc ",
+        b"diff --combined ",
+        b"--- ",
+        b"Submodule ",
+        b"* Unmerged path ",
+    ]
+    .iter()
+    .any(|start| start.starts_with(text) || text.starts_with(start))
+}
+
 /// Returns whether `rest` begins with a line that can only be the first of a section.
 pub(super) fn is_diff_line(rest: &[u8]) -> bool {
     rest.strip_prefix(b"diff --").is_some_and(|rest| {

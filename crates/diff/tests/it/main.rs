@@ -11,4 +11,8 @@
 )]
 
 mod cases;
+mod git;
+mod golden;
+mod hostile;
 mod support;
+mod truncation;

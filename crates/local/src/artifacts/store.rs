@@ -1,0 +1,226 @@
+//! Opens, lists and removes files below one directory without following links.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::key::{Key, Prefix, is_part};
+use crate::LocalError;
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+/// Where unfinished objects are; no key reaches it, because no key has a part with a leading dot.
+pub(super) const TEMP: &str = ".tmp";
+
+/// The directory's descriptors.
+#[derive(Debug)]
+pub(super) struct Store {
+    path: PathBuf,
+    root: OwnedFd,
+    temp: OwnedFd,
+}
+
+/// What reading an object came to.
+pub(super) enum Read {
+    /// Its bytes.
+    Whole(Vec<u8>),
+    /// It is not there.
+    Absent,
+    /// It has more bytes than allowed.
+    TooLarge,
+}
+
+impl Store {
+    pub(super) fn open(path: &Path) -> Result<Self, LocalError> {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(|source| LocalError::io("make the directory", path, source))?;
+        let failed = |errno: Errno| LocalError::io("open the directory", path, errno.into());
+        // The operator may have made the data directory a link; only what is below is not followed.
+        let root = rustix::fs::open(path, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())
+            .map_err(failed)?;
+        make_directory(root.as_fd(), TEMP).map_err(failed)?;
+        let temp = rustix::fs::openat(&root, TEMP, DIRECTORY, Mode::empty()).map_err(failed)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            root,
+            temp,
+        })
+    }
+
+    /// Returns the descriptor of the directory for unfinished objects.
+    pub(super) fn temp(&self) -> BorrowedFd<'_> {
+        self.temp.as_fd()
+    }
+
+    /// Returns the path of a key, for error texts only.
+    pub(super) fn display(&self, key: &str) -> PathBuf {
+        self.path.join(key)
+    }
+
+    /// Opens a directory below the root, making it if asked; `NOENT` if it is not there.
+    pub(super) fn directory<'a>(
+        &self,
+        parts: impl IntoIterator<Item = &'a str>,
+        create: bool,
+    ) -> Result<OwnedFd, Errno> {
+        let mut directory = self.root.try_clone().map_err(|error| errno(&error))?;
+        for part in parts {
+            if create {
+                make_directory(directory.as_fd(), part)?;
+            }
+            directory = rustix::fs::openat(&directory, part, DIRECTORY, Mode::empty())?;
+        }
+        Ok(directory)
+    }
+
+    /// Reads an object of at most `limit_bytes`.
+    pub(super) fn read(&self, key: &Key, limit_bytes: u64) -> Result<Read, LocalError> {
+        let failed = |source| LocalError::io("read", &self.display(key.as_str()), source);
+        let (directory, name) = key.split();
+        // A pipe or device planted under the key must not block the reader.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened = self
+            .directory(directory, false)
+            .and_then(|directory| rustix::fs::openat(&directory, name, flags, Mode::empty()));
+        let file = match opened {
+            Ok(descriptor) => File::from(descriptor),
+            Err(Errno::NOENT) => return Ok(Read::Absent),
+            Err(errno) => return Err(failed(errno.into())),
+        };
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(failed(io::Error::other("it is not a regular file")));
+        }
+        if metadata.len() > limit_bytes {
+            return Ok(Read::TooLarge);
+        }
+        let mut bytes = Vec::new();
+        file.take(limit_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit_bytes {
+            return Ok(Read::TooLarge);
+        }
+        Ok(Read::Whole(bytes))
+    }
+
+    /// Returns the keys that begin with a prefix, sorted.
+    pub(super) fn list(&self, prefix: &Prefix) -> Result<Vec<String>, LocalError> {
+        Ok(self.walk(prefix)?.keys)
+    }
+
+    /// Removes the objects that begin with a prefix, and directories that are empty then.
+    pub(super) fn delete(&self, prefix: &Prefix) -> Result<(), LocalError> {
+        let found = self.walk(prefix)?;
+        for key in &found.keys {
+            self.unlink(key, AtFlags::empty())?;
+        }
+        for directory in found.directories.iter().rev() {
+            self.unlink(directory.trim_end_matches('/'), AtFlags::REMOVEDIR)?;
+        }
+        Ok(())
+    }
+
+    fn unlink(&self, key: &str, flags: AtFlags) -> Result<(), LocalError> {
+        let mut parts: Vec<&str> = key.split('/').collect();
+        let name = parts.pop().unwrap_or(key);
+        let outcome = self
+            .directory(parts, false)
+            .and_then(|directory| rustix::fs::unlinkat(&directory, name, flags));
+        match outcome {
+            // Somebody else removed it, or wrote into it meanwhile.
+            Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
+            Err(errno) => Err(LocalError::io("remove", &self.display(key), errno.into())),
+        }
+    }
+
+    fn walk(&self, prefix: &Prefix) -> Result<Walk, LocalError> {
+        let mut start = prefix.directory().join("/");
+        if !start.is_empty() {
+            start.push('/');
+        }
+        let mut walk = Walk::default();
+        let mut waiting = vec![start];
+        while let Some(directory) = waiting.pop() {
+            self.visit(&directory, prefix, &mut waiting, &mut walk)
+                .map_err(|errno| LocalError::io("list", &self.display(&directory), errno.into()))?;
+            if prefix.matches(&directory) {
+                walk.directories.push(directory);
+            }
+        }
+        walk.keys.sort_unstable();
+        walk.directories.sort_unstable();
+        Ok(walk)
+    }
+
+    fn visit(
+        &self,
+        directory: &str,
+        prefix: &Prefix,
+        waiting: &mut Vec<String>,
+        walk: &mut Walk,
+    ) -> Result<(), Errno> {
+        let parts = directory.split('/').filter(|part| !part.is_empty());
+        let opened = match self.directory(parts, false) {
+            Err(Errno::NOENT) => return Ok(()),
+            opened => opened?,
+        };
+        for entry in Dir::read_from(&opened)? {
+            let entry = entry?;
+            let Some(name) = entry.file_name().to_str().ok().filter(|name| is_part(name)) else {
+                continue;
+            };
+            let file_type = match entry.file_type() {
+                FileType::Unknown => {
+                    match rustix::fs::statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                        Err(Errno::NOENT) => continue,
+                        Err(errno) => return Err(errno),
+                    }
+                }
+                known => known,
+            };
+            if file_type == FileType::RegularFile {
+                let key = format!("{directory}{name}");
+                if prefix.matches(&key) {
+                    walk.keys.push(key);
+                }
+            } else if file_type == FileType::Directory {
+                let below = format!("{directory}{name}/");
+                if prefix.reaches(&below) {
+                    waiting.push(below);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a walk found: keys, and the directories whose names begin with the prefix.
+#[derive(Default)]
+struct Walk {
+    keys: Vec<String>,
+    directories: Vec<String>,
+}
+
+fn make_directory(parent: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+    match rustix::fs::mkdirat(parent, name, Mode::RWXU) {
+        Ok(()) => rustix::fs::fsync(parent),
+        Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}

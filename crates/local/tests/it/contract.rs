@@ -1,0 +1,84 @@
+//! Every local store against its port's contract.
+
+use std::sync::Arc;
+
+use mirilla_contract::{ManualClock, sample};
+use mirilla_local::{DataDir, DirArtifacts, LocalHeads, LocalLedger, LocalMeter, LocalQueue};
+
+fn data() -> (tempfile::TempDir, DataDir) {
+    let temp = tempfile::tempdir().unwrap();
+    let data = DataDir::create(&temp.path().join("data")).unwrap();
+    (temp, data)
+}
+
+#[tokio::test]
+async fn ledger_keeps_its_contract() {
+    let (_temp, data) = data();
+    mirilla_contract::ledger(&LocalLedger::open(&data.ledger()).unwrap()).await;
+}
+
+#[tokio::test]
+async fn heads_keep_their_contract() {
+    let (_temp, data) = data();
+    let writer = LocalHeads::open(&data.heads()).unwrap();
+    let reader = LocalHeads::open(&data.heads()).unwrap();
+    mirilla_contract::heads(&reader, &writer).await;
+}
+
+#[tokio::test]
+async fn meter_keeps_its_contract() {
+    let (_temp, data) = data();
+    let reviewer = LocalMeter::open(&data.meter()).unwrap();
+    let sweeper = LocalMeter::open(&data.meter()).unwrap();
+    mirilla_contract::meter(&reviewer, &sweeper).await;
+}
+
+#[tokio::test]
+async fn queue_keeps_its_contract() {
+    let (_temp, data) = data();
+    let clock = Arc::new(ManualClock::at(sample::at(1_000)));
+    let shared = || Arc::<ManualClock>::clone(&clock);
+    let sender = LocalQueue::open(&data.queue(), shared()).unwrap();
+    let receiver = LocalQueue::open(&data.queue(), shared()).unwrap();
+    mirilla_contract::queue(&receiver, &receiver, &sender, &*clock).await;
+    assert_eq!(mirilla_contract::MAX_RECEIVES, mirilla_local::MAX_RECEIVES);
+}
+
+#[tokio::test]
+async fn artifacts_keep_their_contract() {
+    let (_temp, data) = data();
+    mirilla_contract::artifacts(&DirArtifacts::open(&data.artifacts()).unwrap()).await;
+}
+
+#[tokio::test]
+async fn dead_letters_are_listed_and_redriven() {
+    use mirilla_ports::message::Message;
+    use mirilla_ports::queue::QueueName;
+    use mirilla_ports::{Queue as _, QueueSend as _};
+    use std::time::Duration;
+
+    let (_temp, data) = data();
+    let clock = Arc::new(ManualClock::at(sample::at(1_000)));
+    let queue = LocalQueue::open(&data.queue(), clock).unwrap();
+    let job = sample::job('a', sample::at(0)).id;
+    let message = Message::CollectV1 { job };
+    let name = QueueName::Collect;
+    queue.send(name, &message, Duration::ZERO).await.unwrap();
+    let received = queue.receive(name, Duration::ZERO).await.unwrap().unwrap();
+    queue.bury(name, &received.receipt).await.unwrap();
+
+    let dead = queue.dead_letters(name).unwrap();
+    assert_eq!(dead.len(), 1);
+    assert_eq!(dead[0].body, received.body);
+    assert_eq!(
+        (dead[0].receive_count, dead[0].buried_at),
+        (1, sample::at(1_000))
+    );
+    assert!(queue.dead_letters(QueueName::Post).unwrap().is_empty());
+
+    assert_eq!(queue.redrive(QueueName::Post).unwrap(), 0);
+    assert_eq!(queue.redrive(name).unwrap(), 1);
+    assert!(queue.dead_letters(name).unwrap().is_empty());
+    let again = queue.receive(name, Duration::ZERO).await.unwrap().unwrap();
+    assert_eq!((again.body, again.receive_count), (received.body, 1));
+}

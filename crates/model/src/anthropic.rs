@@ -1,0 +1,180 @@
+//! The port over HTTP.
+//!
+//! **Invariant:** one host is ever contacted, the operator's endpoint; redirects are not followed.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use mirilla_domain::ids::Timestamp;
+use mirilla_http::{Client, ClientSettings, HeaderName, HttpError, Request, Sent};
+use mirilla_ports::clock::{Clock, Entropy};
+use mirilla_ports::model::{Answer, Model, ModelError, Question};
+use url::Url;
+
+use crate::capability::Capability;
+use crate::retry::{Patience, with_patience};
+use crate::settings::{AnthropicSettings, SettingsError};
+use crate::wire::{Asked, Failure, Lost, ModelName, ReplyHead};
+use crate::wire::{read_answer, read_failure, request_body};
+
+/// Largest answer that is read: 128,000 tokens of text stay well below it.
+const MAX_ANSWER_BYTES: u64 = 8 * 1024 * 1024;
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const API_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
+const ACCEPT: HeaderName = HeaderName::from_static("accept");
+
+/// Claude over the Messages API.
+pub struct AnthropicModel {
+    settings: AnthropicSettings,
+    capability: &'static Capability,
+    url: Url,
+    http: Client,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl AnthropicModel {
+    /// Checks the settings and sets the client up; contacts nothing.
+    pub fn new(
+        settings: AnthropicSettings,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, SettingsError> {
+        let capability = settings.check()?;
+        let url = settings.messages_url();
+        let host = url.host_str().unwrap_or_default();
+        let host = url
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let agent = concat!("mirilla/", env!("CARGO_PKG_VERSION"));
+        let mut client = ClientSettings::new([host], agent);
+        client.allow_plain_loopback = url.scheme() == "http";
+        client.allow_private_addresses = settings.allow_private_address;
+        client.connect_timeout = settings.connect_timeout;
+        // Nothing arrives while the model thinks, so silence is bounded like the whole call.
+        client.read_timeout = settings.request_timeout;
+        client.total_timeout = settings.request_timeout;
+        client.max_body_bytes = MAX_ANSWER_BYTES;
+        client.extra_ca_pem.clone_from(&settings.extra_ca_pem);
+        let http = Client::new(client).map_err(SettingsError::Client)?;
+        Ok(Self {
+            settings,
+            capability,
+            url,
+            http,
+            clock,
+            entropy,
+        })
+    }
+
+    /// Returns what the model can do.
+    pub fn capability(&self) -> &'static Capability {
+        self.capability
+    }
+
+    /// Makes one call of at most `limit`.
+    async fn call(&self, body: Bytes, max_tokens: u32, limit: Duration) -> Result<Answer, Failure> {
+        let asked = Asked {
+            body_bytes: body.len(),
+            max_tokens,
+        };
+        let request = Request::post(self.url.clone())
+            .secret_header(API_KEY, self.settings.api_key.clone())
+            .header(API_VERSION, self.settings.version.clone())
+            .header(ACCEPT, "application/json")
+            .body("application/json", body)
+            .timeout(limit);
+        let response = self.http.send(request).await.map_err(no_reply)?;
+        let head = ReplyHead::read(response.status().as_u16(), self.clock.now(), |name| {
+            response.header(name)
+        });
+        let body = response.bytes().await;
+        if head.status != 200 {
+            tracing::debug!(
+                http_status = head.status,
+                request_id = head.request_id.as_deref(),
+                "the model's provider answered with an error"
+            );
+            // The status alone decides if the error's body does not arrive.
+            return Err(read_failure(&head, &body.unwrap_or_default()));
+        }
+        let body = body.map_err(|error| Failure::Lost(Lost::Broken(error.into()).into()))?;
+        read_answer(
+            &body,
+            head.content_type.as_deref(),
+            head.request_id.as_deref(),
+            asked,
+        )
+        .map_err(Failure::Lost)
+    }
+}
+
+/// Tells what certainly was not sent from what may have been.
+fn no_reply(error: HttpError) -> Failure {
+    match error {
+        HttpError::Denied { .. } => Failure::Rejected {
+            status: 0,
+            kind: "endpoint-refused".to_owned(),
+            hint: "the endpoint's host resolves to an address that is not allowed",
+        },
+        HttpError::InvalidRequest { .. } => Failure::Rejected {
+            status: 0,
+            kind: "invalid-request".to_owned(),
+            hint: "check the model key and the API version for stray characters",
+        },
+        error if error.sent() == Sent::No => Failure::Unprocessed {
+            status: 0,
+            retry_after: None,
+            give_up: false,
+        },
+        HttpError::Lost {
+            timed_out: true, ..
+        } => Failure::Lost(Lost::TimedOut.into()),
+        error => Failure::Lost(Lost::Broken(error.into()).into()),
+    }
+}
+
+#[async_trait]
+impl Model for AnthropicModel {
+    fn id(&self) -> &str {
+        self.capability.id
+    }
+
+    async fn ask(&self, question: &Question, deadline: Timestamp) -> Result<Answer, ModelError> {
+        let body = request_body(
+            question,
+            ModelName::InBody(self.capability.id),
+            self.settings.effort,
+            self.settings.max_tokens,
+        )
+        .map_err(|bad| ModelError::Rejected {
+            status: 0,
+            kind: bad.to_string(),
+            hint: bad.hint(),
+        })?;
+        let body = Bytes::from(body);
+        let patience = Patience {
+            clock: self.clock.as_ref(),
+            entropy: self.entropy.as_ref(),
+            deadline,
+            max_retries: self.settings.max_retries,
+            call_limit: self.settings.request_timeout,
+        };
+        with_patience(patience, |limit| {
+            self.call(body.clone(), question.max_tokens, limit)
+        })
+        .await
+    }
+}
+
+impl fmt::Debug for AnthropicModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnthropicModel")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,16 @@
+//! The adapter from outside: its bytes against recorded material, its decisions, and whole calls
+//! against the simulated Messages API.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code"
+)]
+
+mod cases;
+mod failures;
+mod requests;
+mod responses;
+mod support;
