@@ -5,7 +5,7 @@ use mirilla_domain::ids::{
     PullRequestRef, RepoId, RepoName, Timestamp,
 };
 use mirilla_domain::job::{Job, JobKey, PullRequestRecord};
-use mirilla_domain::request::{Delivery, Origin, Request, Trigger};
+use mirilla_domain::request::{Delivery, Origin, Repository, Request, Trigger};
 
 /// Returns the moment `seconds` after the epoch.
 pub fn at(seconds: i64) -> Timestamp {
@@ -47,9 +47,11 @@ pub fn delivery(id: &str, forge: Forge) -> Delivery {
         origin: Origin {
             forge,
             account: Account::parse("acme").unwrap(),
-            repo: RepoId::new(2),
-            repo_name: RepoName::parse("acme/shop").unwrap(),
             installation: Some(InstallationId::new(31)),
+            repository: Some(Repository {
+                id: RepoId::new(2),
+                name: RepoName::parse("acme/shop").unwrap(),
+            }),
         },
         event: "pull_request".to_owned(),
         action: "opened".to_owned(),

@@ -25,19 +25,26 @@ pub struct Delivery {
     pub request: Request,
 }
 
-/// The repository (and installation) an event came from.
+/// Where an event came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// Which kind of forge.
     pub forge: Forge,
-    /// The account that owns the repository.
+    /// The account that owns the repository, or that the App was installed for.
     pub account: Account,
-    /// The repository's number.
-    pub repo: RepoId,
-    /// The repository's present name.
-    pub repo_name: RepoName,
     /// The App installation, where the forge has one.
     pub installation: Option<InstallationId>,
+    /// The repository; `None` only for [`Request::Uninstalled`], which is about a whole account.
+    pub repository: Option<Repository>,
+}
+
+/// A repository as an event names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repository {
+    /// Its number.
+    pub id: RepoId,
+    /// Its present name.
+    pub name: RepoName,
 }
 
 /// What a delivery asks for.
