@@ -222,7 +222,8 @@ pub(crate) fn shape(route: &str) -> String {
             _ => {}
         }
     }
-    out
+    // A comparison is one parameter to GitHub, and two to whoever writes it down.
+    out.replace("{}...{}", "{}")
 }
 
 /// What the fault script makes of one call.
@@ -315,7 +316,7 @@ mod tests {
         );
         assert_eq!(
             shape("GET /repos/{o}/{r}/compare/{base}...{head}"),
-            "GET /repos/{}/{}/compare/{}...{}"
+            "GET /repos/{}/{}/compare/{}"
         );
     }
 

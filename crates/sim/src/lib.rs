@@ -7,9 +7,13 @@
 //!
 //! **Invariant:** nothing here listens or connects outside 127.0.0.1.
 
+// GitHub's objects have more fields than serde_json's macro can nest by default.
+#![recursion_limit = "256"]
+
 mod calls;
 mod clock;
 mod faults;
+mod github;
 mod sentinels;
 mod server;
 mod sim;
@@ -17,5 +21,17 @@ mod sim;
 pub use calls::{Call, Problem, Problems};
 pub use clock::SimClock;
 pub use faults::{Fault, Faults, Hook};
+pub use github::{
+    AccountKind, AppOptions, Change, CheckView, CommentView, Commit, FileView, GitError, Github,
+    GithubOptions, HookEncoding, InstallOptions, IssueCommentView, Limits, LineView, OpenPull,
+    OutdatedLine, PullRequestPage, RepoOptions, RetryAfter, ReviewView, Role, Side, StateError,
+    ThreadView, WebhookDelivery, Wording, hook_signature, route_names,
+};
 pub use sentinels::Sentinels;
 pub use sim::{Sim, SimError, SimOptions};
+
+/// The private key of the simulated App, PEM (PKCS#1): made up, of no use anywhere else.
+pub const TEST_APP_KEY: &str = include_str!("../keys/test-app-key.pem");
+
+/// The public key that belongs to [`TEST_APP_KEY`].
+pub const TEST_APP_PUBLIC_KEY: &str = include_str!("../keys/test-app-key.pub.pem");

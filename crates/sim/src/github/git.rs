@@ -1,0 +1,538 @@
+//! Real git repositories, driven through the `git` program.
+//!
+//! One bare repository holds a network: a repository and its forks share objects, as on GitHub.
+//! Everything that depends only on object names is cached for good, and objects are read through
+//! one long-lived `cat-file` process, so that a test with thousands of calls starts few processes.
+//!
+//! **Invariant:** no hook, no user or system configuration, no textconv and no external diff takes
+//! part; what the repositories hold is data.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+
+use super::diff::Diff;
+
+mod cat;
+mod import;
+
+use cat::CatFile;
+pub(crate) use cat::Object;
+pub use import::{Change, Commit};
+
+/// Why git could not do what the simulator asked.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// The program could not be run, or its files not be read.
+    #[error("cannot run git {command}")]
+    Io {
+        /// The subcommand.
+        command: String,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// Git refused.
+    #[error("git {command} failed: {stderr}")]
+    Failed {
+        /// The subcommand.
+        command: String,
+        /// What it said.
+        stderr: String,
+    },
+    /// Git answered something this code does not understand.
+    #[error("git {command} answered something unexpected: {what}")]
+    Unexpected {
+        /// The subcommand.
+        command: String,
+        /// What was wrong.
+        what: String,
+    },
+}
+
+/// One bare repository.
+#[derive(Debug)]
+pub(crate) struct GitDir {
+    path: PathBuf,
+    cat: Mutex<Option<CatFile>>,
+    cache: Mutex<Cache>,
+}
+
+#[derive(Debug, Default)]
+struct Cache {
+    diffs: HashMap<(String, String), Arc<Diff>>,
+    logs: HashMap<(String, String), Arc<Vec<CommitInfo>>>,
+    merge_bases: HashMap<(String, String), Option<String>>,
+    archives: HashMap<(String, ArchiveKind, String), Bytes>,
+    line_maps: HashMap<(String, String, Vec<u8>), Arc<Diff>>,
+}
+
+/// What `git log` says about one commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CommitInfo {
+    pub(crate) sha: String,
+    pub(crate) tree: String,
+    pub(crate) parents: Vec<String>,
+    pub(crate) author: Identity,
+    pub(crate) committer: Identity,
+    pub(crate) message: String,
+}
+
+/// A name in a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    pub(crate) email: String,
+    /// RFC 3339, UTC.
+    pub(crate) date: String,
+}
+
+/// The two archive formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ArchiveKind {
+    /// `zipball`
+    Zip,
+    /// `tarball`
+    TarGz,
+}
+
+/// Fields of one commit in `git log` output, each ending in NUL; messages hold no NUL.
+const LOG_FORMAT: &str = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00";
+const LOG_FIELDS: usize = 10;
+
+impl GitDir {
+    /// Creates an empty bare repository at `path`.
+    pub(crate) fn init(path: &Path, default_branch: &str) -> Result<Self, GitError> {
+        let mut command = git();
+        command.args(["init", "--quiet", "--bare", "--template="]);
+        command
+            .arg(format!("--initial-branch={default_branch}"))
+            .arg(path);
+        run("init", &mut command, None)?;
+        Ok(Self::at(path))
+    }
+
+    /// Clones a repository on this machine to `path`, bare, with its branches and tags.
+    pub(crate) fn clone_from(source: &Path, path: &Path) -> Result<Self, GitError> {
+        let mut command = git();
+        command.args(["-c", "protocol.file.allow=always"]);
+        command.args([
+            "clone",
+            "--quiet",
+            "--bare",
+            "--no-hardlinks",
+            "--template=",
+        ]);
+        command.arg("--").arg(source).arg(path);
+        run("clone", &mut command, None)?;
+        Ok(Self::at(path))
+    }
+
+    fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            cat: Mutex::new(None),
+            cache: Mutex::new(Cache::default()),
+        }
+    }
+
+    /// Returns where the repository lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn command(&self, subcommand: &str) -> Command {
+        let mut command = git();
+        command.arg("--git-dir").arg(&self.path).arg(subcommand);
+        command
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the branch that HEAD names, and all branches with their tips.
+    pub(crate) fn branches(&self) -> Result<(String, Vec<(String, String)>), GitError> {
+        let head = fs::read_to_string(self.path.join("HEAD")).map_err(|source| GitError::Io {
+            command: "HEAD".to_owned(),
+            source,
+        })?;
+        let head = head
+            .trim()
+            .trim_start_matches("ref: refs/heads/")
+            .to_owned();
+        let mut command = self.command("for-each-ref");
+        command.args(["--format=%(objectname) %(refname:lstrip=2)", "refs/heads/"]);
+        let out = run("for-each-ref", &mut command, None)?;
+        let branches = String::from_utf8_lossy(&out)
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(sha, name)| (name.to_owned(), sha.to_owned()))
+            .collect();
+        Ok((head, branches))
+    }
+
+    /// Points `reference` (full name) at `sha`, or deletes it.
+    ///
+    /// Written as a loose reference, which every git understands, to save a process per push.
+    pub(crate) fn set_ref(&self, reference: &str, sha: Option<&str>) -> Result<(), GitError> {
+        let file = self.path.join(reference);
+        let outcome = match sha {
+            Some(sha) => file
+                .parent()
+                .map_or(Ok(()), fs::create_dir_all)
+                .and_then(|()| fs::write(&file, format!("{sha}\n"))),
+            None => match fs::remove_file(&file) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+                other => other,
+            },
+        };
+        outcome.map_err(|source| GitError::Io {
+            command: format!("update {reference}"),
+            source,
+        })
+    }
+
+    /// Writes one commit and returns its name; no branch moves.
+    pub(crate) fn commit(
+        &self,
+        parents: &[&str],
+        commit: &Commit,
+        email: &str,
+        at: DateTime<Utc>,
+    ) -> Result<String, GitError> {
+        let stream = import::stream(parents, commit, email, at);
+        let mut command = self.command("fast-import");
+        command.args(["--quiet", "--done", "--force", "--date-format=raw"]);
+        let out = run("fast-import", &mut command, Some(&stream))?;
+        let sha = String::from_utf8_lossy(&out).trim().to_owned();
+        if sha.len() < 40 {
+            return Err(unexpected(
+                "fast-import",
+                &format!("no commit name but {sha:?}"),
+            ));
+        }
+        Ok(sha)
+    }
+
+    /// Merges `head` into `base` and returns the merge commit.
+    pub(crate) fn merge(
+        &self,
+        base: &str,
+        head: &str,
+        message: &str,
+        name: &str,
+        email: &str,
+        at: DateTime<Utc>,
+    ) -> Result<String, GitError> {
+        let mut command = self.command("merge-tree");
+        command.args(["--write-tree", "--no-messages", base, head]);
+        let tree = run("merge-tree", &mut command, None)?;
+        let mut command = self.command("commit-tree");
+        let date = format!("{} +0000", at.timestamp());
+        for (role, value) in [("NAME", name), ("EMAIL", email), ("DATE", date.as_str())] {
+            command.env(format!("GIT_AUTHOR_{role}"), value);
+            command.env(format!("GIT_COMMITTER_{role}"), value);
+        }
+        command.args(["-p", base, "-p", head, "-m", message]);
+        command.arg(String::from_utf8_lossy(&tree).trim());
+        let out = run("commit-tree", &mut command, None)?;
+        Ok(String::from_utf8_lossy(&out).trim().to_owned())
+    }
+
+    /// Reads an object by any name git understands; `None` if there is no such object.
+    pub(crate) fn object(&self, name: &str) -> Result<Option<Object>, GitError> {
+        self.ask("contents", name)
+    }
+
+    /// Returns the full name of the object of the wanted type that `name` leads to.
+    pub(crate) fn resolve(&self, name: &str, kind: &str) -> Result<Option<String>, GitError> {
+        Ok(self
+            .ask("info", &format!("{name}^{{{kind}}}"))?
+            .map(|object| object.oid))
+    }
+
+    /// Returns the size of an object, if there is one.
+    pub(crate) fn size(&self, name: &str) -> Result<Option<u64>, GitError> {
+        Ok(self.ask("info", name)?.map(|object| object.size))
+    }
+
+    fn ask(&self, verb: &str, name: &str) -> Result<Option<Object>, GitError> {
+        if name.is_empty() || name.contains(['\n', '\0']) {
+            return Ok(None);
+        }
+        let mut slot = self.cat.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cat = match slot.take() {
+            Some(cat) => cat,
+            None => CatFile::start(&mut self.command("cat-file"))?,
+        };
+        let answer = cat.ask(verb, name)?;
+        *slot = Some(cat);
+        Ok(answer)
+    }
+
+    /// Returns the three-dot diff: from the merge base of both commits to `head`.
+    pub(crate) fn diff(&self, base: &str, head: &str) -> Result<Arc<Diff>, GitError> {
+        let key = (base.to_owned(), head.to_owned());
+        if let Some(known) = self.cache().diffs.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let mut command = self.command("diff");
+        command
+            .args(DIFF_FLAGS)
+            .arg(format!("{base}...{head}"))
+            .arg("--");
+        let diff = Arc::new(Diff::parse(run("diff", &mut command, None)?)?);
+        self.cache().diffs.insert(key, Arc::clone(&diff));
+        Ok(diff)
+    }
+
+    /// Returns the diff of one path between two commits, without context, to carry line numbers
+    /// from one to the other.
+    pub(crate) fn line_map(
+        &self,
+        from: &str,
+        to: &str,
+        path: &[u8],
+    ) -> Result<Arc<Diff>, GitError> {
+        let key = (from.to_owned(), to.to_owned(), path.to_owned());
+        if let Some(known) = self.cache().line_maps.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let mut command = self.command("diff");
+        command
+            .args(DIFF_FLAGS)
+            .args(["--unified=0", "--no-renames", from, to, "--"]);
+        command.arg(format!(":(literal,top){}", String::from_utf8_lossy(path)));
+        let diff = Arc::new(Diff::parse(run("diff", &mut command, None)?)?);
+        self.cache().line_maps.insert(key, Arc::clone(&diff));
+        Ok(diff)
+    }
+
+    /// Returns the merge base of two commits, if they have one.
+    pub(crate) fn merge_base(&self, a: &str, b: &str) -> Result<Option<String>, GitError> {
+        let key = (a.to_owned(), b.to_owned());
+        if let Some(known) = self.cache().merge_bases.get(&key) {
+            return Ok(known.clone());
+        }
+        let mut command = self.command("merge-base");
+        command.args([a, b]);
+        let found = match run("merge-base", &mut command, None) {
+            Ok(out) => Some(String::from_utf8_lossy(&out).trim().to_owned()),
+            // Exit without a word: no common ancestor.
+            Err(GitError::Failed { stderr, .. }) if stderr.is_empty() => None,
+            Err(e) => return Err(e),
+        };
+        self.cache().merge_bases.insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// Returns the commits of `base..head`, oldest first; an empty `base` means all of them.
+    pub(crate) fn log(&self, base: &str, head: &str) -> Result<Arc<Vec<CommitInfo>>, GitError> {
+        let key = (base.to_owned(), head.to_owned());
+        if let Some(known) = self.cache().logs.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let mut command = self.command("log");
+        command.args(["--reverse", "--topo-order", "--no-show-signature"]);
+        command.arg(format!("--format=tformat:{LOG_FORMAT}"));
+        if base.is_empty() {
+            command.args([head, "--"]);
+        } else {
+            command.arg(format!("{base}..{head}")).arg("--");
+        }
+        let out = run("log", &mut command, None)?;
+        let log = Arc::new(parse_log(&String::from_utf8_lossy(&out)));
+        self.cache().logs.insert(key, Arc::clone(&log));
+        Ok(log)
+    }
+
+    /// Returns one commit.
+    pub(crate) fn commit_info(&self, sha: &str) -> Result<CommitInfo, GitError> {
+        let key = (String::new(), format!("{sha}^!"));
+        if let Some(known) = self.cache().logs.get(&key) {
+            return known.first().cloned().ok_or_else(|| unexpected("log", sha));
+        }
+        let mut command = self.command("log");
+        command.args(["--max-count=1", "--no-show-signature"]);
+        command
+            .arg(format!("--format=tformat:{LOG_FORMAT}"))
+            .args([sha, "--"]);
+        let out = run("log", &mut command, None)?;
+        let log = Arc::new(parse_log(&String::from_utf8_lossy(&out)));
+        self.cache().logs.insert(key, Arc::clone(&log));
+        log.first().cloned().ok_or_else(|| unexpected("log", sha))
+    }
+
+    /// Returns an archive of a commit whose entries all begin with `prefix`.
+    pub(crate) fn archive(
+        &self,
+        sha: &str,
+        kind: ArchiveKind,
+        prefix: &str,
+    ) -> Result<Bytes, GitError> {
+        let key = (sha.to_owned(), kind, prefix.to_owned());
+        if let Some(known) = self.cache().archives.get(&key) {
+            return Ok(known.clone());
+        }
+        let format = match kind {
+            ArchiveKind::Zip => "zip",
+            ArchiveKind::TarGz => "tar.gz",
+        };
+        let mut command = self.command("archive");
+        command
+            .arg(format!("--format={format}"))
+            .arg(format!("--prefix={prefix}"));
+        command.args(["--", sha]);
+        let bytes = Bytes::from(run("archive", &mut command, None)?);
+        self.cache().archives.insert(key, bytes.clone());
+        Ok(bytes)
+    }
+}
+
+/// How every diff is made: plain git, exact names, and both lists in one process.
+const DIFF_FLAGS: [&str; 11] = [
+    "--raw",
+    "-z",
+    "--patch",
+    "--full-index",
+    "--abbrev=64",
+    "--find-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+fn unexpected(command: &str, what: &str) -> GitError {
+    GitError::Unexpected {
+        command: command.to_owned(),
+        what: what.to_owned(),
+    }
+}
+
+/// Variables of the caller's environment that would change what git does.
+const UNWANTED_VARIABLES: [&str; 14] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+    "GIT_ATTR_SOURCE",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_TRACE",
+    "GIT_PREFIX",
+];
+
+fn git() -> Command {
+    let mut command = Command::new("git");
+    for name in UNWANTED_VARIABLES {
+        command.env_remove(name);
+    }
+    for (name, value) in [
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_SYSTEM", "/dev/null"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_ATTR_NOSYSTEM", "1"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ("HOME", "/nonexistent"),
+        ("XDG_CONFIG_HOME", "/nonexistent"),
+        ("LC_ALL", "C"),
+        ("TZ", "UTC"),
+    ] {
+        command.env(name, value);
+    }
+    for setting in [
+        "core.hooksPath=/dev/null",
+        "core.fsmonitor=false",
+        "core.quotePath=true",
+        "gc.auto=0",
+        "safe.directory=*",
+        "protocol.allow=never",
+        "diff.renameLimit=5000",
+    ] {
+        command.args(["-c", setting]);
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn run(name: &str, command: &mut Command, input: Option<&[u8]>) -> Result<Vec<u8>, GitError> {
+    let failed = |source| GitError::Io {
+        command: name.to_owned(),
+        source,
+    };
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = match input {
+        None => command.output().map_err(failed)?,
+        Some(input) => {
+            let mut child = command.stdin(Stdio::piped()).spawn().map_err(failed)?;
+            // Our inputs are consumed before git writes anything, so one thread is enough.
+            let written = child
+                .stdin
+                .take()
+                .map_or(Ok(()), |mut stdin| stdin.write_all(input));
+            let output = child.wait_with_output().map_err(failed)?;
+            if output.status.success() {
+                written.map_err(failed)?;
+            }
+            output
+        }
+    };
+    if !status.success() {
+        let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
+        return Err(GitError::Failed {
+            command: name.to_owned(),
+            stderr,
+        });
+    }
+    Ok(stdout)
+}
+
+fn parse_log(text: &str) -> Vec<CommitInfo> {
+    let fields: Vec<&str> = text.split('\0').collect();
+    fields
+        .chunks_exact(LOG_FIELDS)
+        .filter_map(|chunk| {
+            let [sha, tree, parents, an, ae, at, cn, ce, ct, body] = chunk else {
+                return None;
+            };
+            let identity = |name: &&str, email: &&str, time: &&str| Identity {
+                name: (*name).to_owned(),
+                email: (*email).to_owned(),
+                date: time
+                    .parse()
+                    .ok()
+                    .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
+                    .map_or_else(|| "1970-01-01T00:00:00Z".to_owned(), crate::clock::rfc3339),
+            };
+            Some(CommitInfo {
+                sha: sha.trim_start_matches('\n').to_owned(),
+                tree: (*tree).to_owned(),
+                parents: parents.split_whitespace().map(str::to_owned).collect(),
+                author: identity(an, ae, at),
+                committer: identity(cn, ce, ct),
+                message: body.trim_end_matches('\n').to_owned(),
+            })
+        })
+        .collect()
+}
