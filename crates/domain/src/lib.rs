@@ -21,6 +21,7 @@ pub mod plan;
 pub mod prompt;
 pub mod request;
 pub mod review;
+pub mod sanitise;
 pub mod settings;
 pub mod snapshot;
 pub mod thread;

@@ -5,7 +5,9 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
+    clippy::arithmetic_side_effects,
     reason = "test code"
 )]
 
 mod identity;
+mod sanitise;

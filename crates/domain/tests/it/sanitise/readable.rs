@@ -1,0 +1,1 @@
+//! What realistic comments look like afterwards: as a person would have written them.
