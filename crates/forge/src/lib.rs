@@ -1,1 +1,13 @@
-//! GitHub over HTTP: a reading half and a writing half with different token types.
+//! Forges over HTTP: a half that reads and a half that writes, with different token types.
+//!
+//! In reading order: [`token`] says what a token is and where one comes from; [`github`] holds the
+//! settings, the App's minter, and the two halves [`github::GithubReader`] and
+//! [`github::GithubWriter`], which implement the ports of the same names.
+//!
+//! **Invariant:** a [`ReadToken`] cannot be given to a writer. A token leaves this crate only towards
+//! the API host of the operator's settings.
+
+pub mod github;
+pub mod token;
+
+pub use token::{ReadToken, TokenError, TokenSource, WriteToken};

@@ -1,0 +1,38 @@
+//! GitHub.com and GitHub Enterprise Server.
+//!
+//! Calls follow `docs.github.com/rest` with `X-GitHub-Api-Version: 2022-11-28`. Every one of them goes
+//! through one function (`api`), which knows the method, the route's template, and the kind of
+//! credential; nothing else in the crate can send.
+//!
+//! **Invariant:** hosts come from [`GithubSettings`] alone. A URL in an answer (`Location`, `Link`) is
+//! followed only to a host that stands there, and with the token only to the API's own origin.
+
+mod api;
+mod app;
+mod archive;
+mod diff;
+mod error;
+mod existing;
+mod files;
+mod gate;
+mod graphql;
+mod identity;
+mod minter;
+mod page;
+mod pull;
+mod quote;
+mod reader;
+mod rebuild;
+mod refuse;
+mod settings;
+mod threads;
+mod writer;
+
+pub use app::{AppAuth, AppKeyError, SignRs256};
+pub use error::GithubError;
+pub use gate::WriteGate;
+pub use identity::{Identity, Whoami};
+pub use minter::{Minter, Permissions};
+pub use reader::GithubReader;
+pub use settings::{GithubSettings, GithubSettingsError};
+pub use writer::GithubWriter;

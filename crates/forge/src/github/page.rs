@@ -1,0 +1,83 @@
+//! Pages of a list: the `Link` header (RFC 8288), of which only `rel="next"` counts.
+
+use mirilla_http::HeaderMap;
+
+/// Returns the target of `rel="next"`, as it is written.
+pub(crate) fn next_link(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get("link")?.to_str().ok()?;
+    let mut rest = value;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (target, after) = after.split_once('>')?;
+        let (params, next) = split_params(after);
+        if is_next(params) {
+            return Some(target.to_owned());
+        }
+        rest = next;
+    }
+    None
+}
+
+/// Splits the parameters of one link from the links after it: at a comma outside quotes.
+fn split_params(text: &str) -> (&str, &str) {
+    let mut quoted = false;
+    let end = text.char_indices().find(|(_, c)| {
+        if *c == '"' {
+            quoted = !quoted;
+        }
+        *c == ',' && !quoted
+    });
+    end.and_then(|(at, _)| text.split_at_checked(at))
+        .unwrap_or((text, ""))
+}
+
+fn is_next(params: &str) -> bool {
+    params.split(';').any(|param| {
+        param.split_once('=').is_some_and(|(name, value)| {
+            name.trim().eq_ignore_ascii_case("rel")
+                && value
+                    .trim()
+                    .trim_matches('"')
+                    .split_ascii_whitespace()
+                    .any(|rel| rel.eq_ignore_ascii_case("next"))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(value: &str) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        headers.insert("link", value.parse().unwrap());
+        next_link(&headers)
+    }
+
+    #[test]
+    fn next_is_found_wherever_it_stands() {
+        let u = |s: &str| Some(s.to_owned());
+        assert_eq!(
+            next(r#"<https://a/?page=2>; rel="next", <https://a/?page=9>; rel="last""#),
+            u("https://a/?page=2")
+        );
+        assert_eq!(
+            next(r#"<https://a/?page=1>; rel="prev", <https://a/?x=a,b&page=3>; rel="next""#),
+            u("https://a/?x=a,b&page=3")
+        );
+        assert_eq!(next("<https://a/2>;rel=next"), u("https://a/2"));
+        assert_eq!(
+            next(r#"<https://a/2>; title="a, <b>; rel=next"; rel="last""#),
+            None
+        );
+        assert_eq!(next(r#"<https://a/2>; rel="prev next""#), u("https://a/2"));
+        for none in [
+            "",
+            "<https://a/2",
+            r#"<https://a/2>; rel="nextish""#,
+            "garbage",
+            "<>",
+        ] {
+            assert_eq!(next(none), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The half that writes: comments, and nothing that approves.
+//!
+//! **Invariant:** the only review event in this crate is `COMMENT`. No write is repeated here, but for
+//! one fresh token after a 401: whether a lost one landed is for the caller to find out by reading.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mirilla_domain::ids::{CommentId, PrNumber, RepoName, ReviewId};
+use mirilla_domain::review::Side;
+use mirilla_http::{Client, Method};
+use mirilla_ports::forge::{ForgeError, ForgeWrite, NewComment, NewReview};
+use mirilla_ports::{Clock, Entropy};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::github::GithubSettings;
+use crate::github::api::{Answer, Api, Call, WriteBearer};
+use crate::github::error::{CallError, Named};
+use crate::github::existing::Comment;
+use crate::github::gate::WriteGate;
+use crate::github::identity::Whoami;
+use crate::github::reader::GithubReader;
+use crate::github::refuse::Refused;
+use crate::token::{TokenSource, WriteToken};
+
+/// Bound for a page of a review's own comments.
+const MAX_PAGE_BYTES: u64 = 64 * 1024 * 1024;
+
+const CREATE: Named = Named {
+    action: "post a review",
+    what: "review",
+    writes: true,
+};
+const EDIT: Named = Named {
+    action: "edit its review",
+    what: "review",
+    writes: true,
+};
+const DELETE: Named = Named {
+    action: "remove its unsubmitted review",
+    what: "review",
+    writes: true,
+};
+const READ_BACK: Named = Named {
+    action: "read its review back",
+    what: "the review",
+    writes: false,
+};
+
+/// Writes comments to one repository of GitHub.
+#[derive(Clone)]
+pub struct GithubWriter {
+    api: Api,
+    reader: GithubReader,
+    gate: Arc<WriteGate>,
+}
+
+impl GithubWriter {
+    /// Makes a writer; it calls nothing yet. `gate` is shared by all writers of an installation.
+    pub fn new(
+        client: Client,
+        settings: Arc<GithubSettings>,
+        tokens: Arc<dyn TokenSource<WriteToken>>,
+        whoami: Whoami,
+        gate: Arc<WriteGate>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        let bearer = Arc::new(WriteBearer(tokens));
+        let api = Api::new(client, settings, bearer, clock, entropy);
+        Self {
+            reader: GithubReader::with_api(api.clone(), whoami),
+            api,
+            gate,
+        }
+    }
+
+    /// Returns a reader with this writer's own token, so that a poster needs no other one.
+    pub const fn reader(&self) -> &GithubReader {
+        &self.reader
+    }
+
+    /// Makes one write, in its turn.
+    async fn write(&self, call: Call, named: Named) -> Result<Answer, ForgeError> {
+        let pass = match self.gate.enter(self.api.clock()).await {
+            Ok(pass) => pass,
+            Err(after) => return Err(ForgeError::RateLimited { after }),
+        };
+        let outcome = self.api.write(&call).await;
+        match outcome {
+            Err(CallError::Refused(Refused::Limited(limit))) => {
+                let after = pass.limited(limit, self.api.clock());
+                Err(ForgeError::RateLimited { after })
+            }
+            outcome => {
+                pass.done(self.api.clock());
+                outcome.map_err(|error| error.into_forge(named))
+            }
+        }
+    }
+}
+
+/// What is sent. `event` is not a field that anyone can set.
+#[derive(Serialize)]
+struct ReviewBody<'r> {
+    commit_id: &'r str,
+    body: &'r str,
+    event: &'static str,
+    comments: Vec<CommentBody<'r>>,
+}
+
+#[derive(Serialize)]
+struct CommentBody<'r> {
+    path: &'r str,
+    body: &'r str,
+    line: u32,
+    side: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_side: Option<&'static str>,
+}
+
+impl<'r> From<&'r NewComment> for CommentBody<'r> {
+    fn from(comment: &'r NewComment) -> Self {
+        let side = match comment.side {
+            Side::Left => "LEFT",
+            Side::Right => "RIGHT",
+        };
+        // GitHub refuses the whole review for a range that starts where it ends, or after it.
+        let other = comment.start_line.filter(|start| *start != comment.line);
+        let line = other.map_or(comment.line, |start| start.max(comment.line));
+        let start_line = other.map(|start| start.min(comment.line));
+        Self {
+            path: &comment.path,
+            body: &comment.body,
+            line,
+            side,
+            start_line,
+            start_side: start_line.map(|_| side),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Created {
+    id: u64,
+}
+
+#[async_trait]
+impl ForgeWrite for GithubWriter {
+    async fn create_review(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        review: &NewReview,
+    ) -> Result<ReviewId, ForgeError> {
+        let body = ReviewBody {
+            commit_id: review.commit.as_str(),
+            body: &review.body,
+            event: "COMMENT",
+            comments: review.comments.iter().map(CommentBody::from).collect(),
+        };
+        let call = Call::new(
+            Method::POST,
+            "POST /repos/{owner}/{repo}/pulls/{number}/reviews",
+            self.api.pull_url(repo, pr, &["reviews"]),
+        )
+        .json(&json!(body));
+        let answer = self.write(call, CREATE).await?;
+        let created: Created = answer.json().map_err(|error| error.into_forge(CREATE))?;
+        Ok(ReviewId::new(created.id))
+    }
+
+    async fn edit_review(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        review: ReviewId,
+        body: &str,
+    ) -> Result<(), ForgeError> {
+        let id = review.to_string();
+        let call = Call::new(
+            Method::PUT,
+            "PUT /repos/{owner}/{repo}/pulls/{number}/reviews/{id}",
+            self.api.pull_url(repo, pr, &["reviews", &id]),
+        )
+        .json(&json!({ "body": body }));
+        self.write(call, EDIT).await?;
+        Ok(())
+    }
+
+    async fn delete_pending_review(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        review: ReviewId,
+    ) -> Result<(), ForgeError> {
+        let id = review.to_string();
+        let call = Call::new(
+            Method::DELETE,
+            "DELETE /repos/{owner}/{repo}/pulls/{number}/reviews/{id}",
+            self.api.pull_url(repo, pr, &["reviews", &id]),
+        );
+        self.write(call, DELETE).await?;
+        Ok(())
+    }
+
+    async fn review_comments(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        review: ReviewId,
+    ) -> Result<Vec<CommentId>, ForgeError> {
+        let id = review.to_string();
+        let pages = self
+            .api
+            .pages::<Comment>(
+                "GET /repos/{owner}/{repo}/pulls/{number}/reviews/{id}/comments",
+                self.api.pull_url(repo, pr, &["reviews", &id, "comments"]),
+                MAX_PAGE_BYTES,
+            )
+            .await
+            .map_err(|error| error.into_forge(READ_BACK))?;
+        // One that hangs on no line was accepted and is shown nowhere.
+        let shown = pages.items.into_iter().filter(Comment::is_shown);
+        Ok(shown.map(|comment| CommentId::new(comment.id)).collect())
+    }
+}
+
+impl fmt::Debug for GithubWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GithubWriter")
+            .field("api", &self.api)
+            .finish_non_exhaustive()
+    }
+}
