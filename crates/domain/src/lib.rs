@@ -10,7 +10,9 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 pub mod anchor;
+pub mod chunk;
 pub mod code;
+pub mod digest;
 pub mod escape;
 pub mod fingerprint;
 pub mod ids;

@@ -33,12 +33,11 @@ pub fn parse(text: &str) -> Option<PicoUsd> {
         )
     } else {
         let at = usize::try_from(point).ok()?;
-        match digits.split_at_checked(at) {
-            Some((whole, part)) => (whole.to_owned(), part.to_owned()),
-            None => {
-                let missing = i32::try_from(at.saturating_sub(digits.len())).ok()?;
-                (format!("{digits}{}", zeros(missing)), String::new())
-            }
+        if let Some((whole, part)) = digits.split_at_checked(at) {
+            (whole.to_owned(), part.to_owned())
+        } else {
+            let missing = i32::try_from(at.saturating_sub(digits.len())).ok()?;
+            (format!("{digits}{}", zeros(missing)), String::new())
         }
     };
     let part = part.trim_end_matches('0');
@@ -93,7 +92,6 @@ pub mod option {
     struct Wrapped(#[serde(with = "super")] PicoUsd);
 
     /// Writes an amount as an exact decimal text, or nothing.
-    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
     pub fn serialize<S: Serializer>(
         amount: &Option<PicoUsd>,
         serializer: S,

@@ -6,8 +6,14 @@
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::format_push_string,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "test code"
 )]
 
+mod chunk;
 mod identity;
 mod sanitise;
