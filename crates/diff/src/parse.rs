@@ -55,7 +55,7 @@ pub fn parse_patch<'a>(
     // GitLab can put `---` and `+++` in front (`unidiff=true`), and a notice in place of the hunks.
     while let Some(line) = cursor.peek().filter(|line| !line.text.starts_with(b"@@")) {
         binary |= is_binary_notice(line.header());
-        cursor.consume(line);
+        cursor.skip_line();
     }
     let body = hunks::read(&mut cursor, Framing::Patch, &mut problems);
     let file = FileDiff {
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
                 Some(other) => other::read(other, &mut self.cursor, &mut self.problems),
                 None => {
                     self.between(line);
-                    self.cursor.consume(line);
+                    self.cursor.skip_line();
                     None
                 }
             };
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
                 break;
             }
             closed = line.ended && line.header().is_empty();
-            self.cursor.consume(line);
+            self.cursor.skip_line();
         }
         closed
     }

@@ -56,7 +56,7 @@ impl<'a> Header<'a> {
             if let Some(names) = line.header().strip_prefix(b"diff --git ") {
                 header.git_line = split_git_line(names).filter(|_| line.ended);
             }
-            cursor.consume(line);
+            cursor.skip_line();
         }
         while let Some(line) = cursor.peek() {
             if line.text.starts_with(b"@@") {
@@ -70,13 +70,13 @@ impl<'a> Header<'a> {
             if !line.ended {
                 // What was cut can be cut inside a name or a number.
                 header.cut = true;
-                cursor.consume(line);
+                cursor.skip_line();
                 break;
             }
             if !header.line(line.header()) {
                 break;
             }
-            cursor.consume(line);
+            cursor.skip_line();
             if header.binary {
                 break;
             }
@@ -90,7 +90,7 @@ impl<'a> Header<'a> {
         for _ in 0..2 {
             if let Some(line) = cursor.peek() {
                 let _known = header.line(line.header());
-                cursor.consume(line);
+                cursor.skip_line();
             }
         }
         header

@@ -5,7 +5,7 @@
 //! the file, and nothing after it is taken for one of them.
 
 use crate::{
-    cursor::{Cursor, RawLine, after_line},
+    cursor::{Cursor, RawLine, Run},
     file::Incomplete,
     hunk::Hunk,
     parse::{
@@ -64,7 +64,7 @@ pub(super) fn read<'a>(
         } else {
             match line.text {
                 // A second marker, or one after nothing.
-                [b'\\', ..] => cursor.consume(line),
+                [b'\\', ..] => cursor.skip_line(),
                 // How git ends a mail, in front of its version.
                 b"-- " | b"-- \r" => {
                     body.skip_trailer(cursor, framing, problems);
@@ -121,14 +121,13 @@ impl<'a> Body<'a> {
         if let Some((reason, kind)) = refused {
             self.flag(cursor, reason, kind, problems);
         }
-        cursor.consume(line);
+        cursor.skip_line();
         let Some(mut hunk) = hunk.filter(|_| refused.is_none()) else {
             resynchronise(cursor, framing);
             return;
         };
         let start = cursor.offset();
-        let (rest, end) = self.lines(cursor.rest(), &mut hunk);
-        cursor.resume_at(rest);
+        let end = self.lines(cursor, &mut hunk);
         hunk.body = cursor.since(start);
         self.hunks.push(hunk);
         match end {
@@ -137,7 +136,7 @@ impl<'a> Body<'a> {
             End::Unended | End::InputEnded => {
                 let kind = ProblemKind::Truncated;
                 self.flag(cursor, Incomplete::Truncated, kind, problems);
-                cursor.resume_at(&[]);
+                cursor.skip_all();
             }
             End::OtherLine => {
                 let kind = ProblemKind::HunkTooShort;
@@ -147,17 +146,17 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Reads the lines of `hunk` from `rest`; returns what follows the last one that is certain.
+    /// Reads the lines of `hunk`, as far as they are certain.
     ///
     /// Every byte of a diff goes through here, so it works run by run: nothing is stored for a single
     /// line, and of a line only its first byte and its LF are looked at.
-    fn lines(&mut self, mut rest: &'a [u8], hunk: &mut Hunk<'a>) -> (&'a [u8], End) {
+    fn lines(&mut self, cursor: &mut Cursor<'a>, hunk: &mut Hunk<'a>) -> End {
         let (mut old_left, mut new_left) = (hunk.old_count, hunk.new_count);
-        let mut end = loop {
+        let end = loop {
             if old_left == 0 && new_left == 0 {
                 break End::Complete;
             }
-            let Some(&prefix) = rest.first() else {
+            let Some(prefix) = cursor.first() else {
                 break End::InputEnded;
             };
             let limit = match prefix {
@@ -165,46 +164,41 @@ impl<'a> Body<'a> {
                 b'-' => old_left,
                 // An empty context line can have lost its blank on the way.
                 b' ' | b'\n' => old_left.min(new_left),
-                b'\r' if rest.starts_with(b"\r\n") => old_left.min(new_left).min(1),
-                b'\\' => match after_line(rest) {
-                    Some(next) => {
-                        rest = next;
-                        continue;
-                    }
-                    None => break End::InputEnded,
-                },
+                b'\r' if cursor.rest().starts_with(b"\r\n") => old_left.min(new_left).min(1),
+                b'\\' if cursor.take_run(prefix, u32::MAX).unended => break End::InputEnded,
+                b'\\' => continue,
                 _ => 0,
             };
             if limit == 0 {
                 break End::OtherLine;
             }
             let (on_old, on_new) = (prefix != b'+', prefix != b'-');
-            let (next, mut run, unended) = take_run(rest, prefix, limit);
-            rest = next;
-            let whole = run.saturating_add(1);
+            let Run { mut lines, unended } = cursor.take_run(prefix, limit);
+            let whole = lines.saturating_add(1);
             // Without its LF the last line is whole only if it is the very last one declared: else the
             // input was cut, perhaps inside this line.
             let is_last = unended
                 && old_left == if on_old { whole } else { 0 }
                 && new_left == if on_new { whole } else { 0 };
             if is_last {
-                rest = &[];
-                run = whole;
+                cursor.skip_line();
+                lines = whole;
             }
             if !on_old {
                 let at = hunk.new_count.saturating_sub(new_left);
-                self.added.push_run(hunk.new_start.saturating_add(at), run);
+                self.added
+                    .push_run(hunk.new_start.saturating_add(at), lines);
             }
             if !on_new {
                 let at = hunk.old_count.saturating_sub(old_left);
                 self.deleted
-                    .push_run(hunk.old_start.saturating_add(at), run);
+                    .push_run(hunk.old_start.saturating_add(at), lines);
             }
             if on_old {
-                old_left = old_left.saturating_sub(run);
+                old_left = old_left.saturating_sub(lines);
             }
             if on_new {
-                new_left = new_left.saturating_sub(run);
+                new_left = new_left.saturating_sub(lines);
             }
             if unended {
                 break if is_last {
@@ -214,17 +208,13 @@ impl<'a> Body<'a> {
                 };
             }
         };
-        if end == End::Complete && rest.first() == Some(&b'\\') {
-            if let Some(next) = after_line(rest) {
-                rest = next;
-            } else {
-                rest = &[];
-                end = End::Unended;
-            }
-        }
         hunk.old_seen = hunk.old_count.saturating_sub(old_left);
         hunk.new_seen = hunk.new_count.saturating_sub(new_left);
-        (rest, end)
+        if end == End::Complete && cursor.take_run(b'\\', 1).unended {
+            cursor.skip_line();
+            return End::Unended;
+        }
+        end
     }
 
     /// Skips what follows the hunks of a file and belongs to none: the end of a mail, log text. A hunk
@@ -251,23 +241,9 @@ impl<'a> Body<'a> {
                     self.flag(cursor, Incomplete::Truncated, kind, problems);
                 }
             }
-            cursor.consume(line);
+            cursor.skip_line();
         }
     }
-}
-
-/// Consumes up to `limit` lines that begin with `prefix`; returns what follows, how many there were,
-/// and whether the next one is such a line without LF.
-fn take_run(mut rest: &[u8], prefix: u8, limit: u32) -> (&[u8], u32, bool) {
-    let mut left = limit;
-    while left > 0 && rest.first() == Some(&prefix) {
-        let Some(next) = after_line(rest) else {
-            return (rest, limit.saturating_sub(left), true);
-        };
-        rest = next;
-        left = left.saturating_sub(1);
-    }
-    (rest, limit.saturating_sub(left), false)
 }
 
 /// Skips lines that no hunk declares, up to where reading is safe again.
@@ -290,6 +266,6 @@ fn resynchronise(cursor: &mut Cursor<'_>, framing: Framing) {
         if line.text.starts_with(b"@@") && !lost {
             return;
         }
-        cursor.consume(line);
+        cursor.skip_line();
     }
 }

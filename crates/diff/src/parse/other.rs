@@ -20,7 +20,7 @@ pub(super) fn read<'a>(
 ) -> Option<FileDiff<'a>> {
     let offset = cursor.offset();
     let line = cursor.peek()?;
-    cursor.consume(line);
+    cursor.skip_line();
     if !line.ended {
         problems.add(offset, ProblemKind::Truncated);
         return None;
@@ -49,11 +49,8 @@ pub(super) fn read<'a>(
         }
         Start::Git | Start::Plain | Start::Combined => {
             problems.add(offset, ProblemKind::Combined);
-            while let Some(line) = cursor.peek() {
-                if is_diff_line(cursor.rest()) {
-                    break;
-                }
-                cursor.consume(line);
+            while cursor.first().is_some() && !is_diff_line(cursor.rest()) {
+                cursor.skip_line();
             }
             let path = text
                 .strip_prefix(b"diff --cc ")
@@ -153,7 +150,7 @@ fn skip_log(cursor: &mut Cursor<'_>, problems: &mut Problems<'_>) -> bool {
         if !line.ended {
             problems.add(cursor.offset(), ProblemKind::Truncated);
         }
-        cursor.consume(line);
+        cursor.skip_line();
         if !line.ended {
             return false;
         }
