@@ -267,18 +267,17 @@ pub(crate) fn play(faults: Vec<Fault>, run: impl FnOnce() -> Reply) -> Played {
             other => marring.push(other),
         }
     }
-    let played = match deferred {
-        Some(calls) => Played::Deferred(calls),
-        None => {
-            let mut reply = instead.unwrap_or_else(run);
-            for fault in marring {
-                reply = mar(reply, fault);
-            }
-            if drop_answer {
-                reply = reply.travelling(Transport::Dropped);
-            }
-            Played::Answer(reply)
+    let played = if let Some(calls) = deferred {
+        Played::Deferred(calls)
+    } else {
+        let mut reply = instead.unwrap_or_else(run);
+        for fault in marring {
+            reply = mar(reply, fault);
         }
+        if drop_answer {
+            reply = reply.travelling(Transport::Dropped);
+        }
+        Played::Answer(reply)
     };
     for hook in after {
         hook();

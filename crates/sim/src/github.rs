@@ -25,6 +25,7 @@ mod auth;
 mod diff;
 mod errors;
 mod git;
+mod graphql;
 mod http;
 mod limits;
 mod options;

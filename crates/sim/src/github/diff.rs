@@ -123,7 +123,7 @@ impl Diff {
 
     /// Returns how many lines the text has.
     pub(crate) fn line_count(&self) -> usize {
-        self.text.iter().filter(|&&byte| byte == b'\n').count()
+        memchr::memchr_iter(b'\n', &self.text).count()
     }
 
     /// Returns the patch of a file as the file list shows it: from the first `@@`, without the

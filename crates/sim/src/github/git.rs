@@ -67,7 +67,7 @@ pub(crate) struct GitDir {
 #[derive(Debug, Default)]
 struct Cache {
     diffs: HashMap<(String, String), Arc<Diff>>,
-    logs: HashMap<(String, String), Arc<Vec<CommitInfo>>>,
+    logs: HashMap<(String, String), Arc<[CommitInfo]>>,
     merge_bases: HashMap<(String, String), Option<String>>,
     archives: HashMap<(String, ArchiveKind, String), Bytes>,
     line_maps: HashMap<(String, String, Vec<u8>), Arc<Diff>>,
@@ -334,7 +334,7 @@ impl GitDir {
     }
 
     /// Returns the commits of `base..head`, oldest first; an empty `base` means all of them.
-    pub(crate) fn log(&self, base: &str, head: &str) -> Result<Arc<Vec<CommitInfo>>, GitError> {
+    pub(crate) fn log(&self, base: &str, head: &str) -> Result<Arc<[CommitInfo]>, GitError> {
         let key = (base.to_owned(), head.to_owned());
         if let Some(known) = self.cache().logs.get(&key) {
             return Ok(Arc::clone(known));
@@ -348,7 +348,7 @@ impl GitDir {
             command.arg(format!("{base}..{head}")).arg("--");
         }
         let out = run("log", &mut command, None)?;
-        let log = Arc::new(parse_log(&String::from_utf8_lossy(&out)));
+        let log = Arc::<[CommitInfo]>::from(parse_log(&String::from_utf8_lossy(&out)));
         self.cache().logs.insert(key, Arc::clone(&log));
         Ok(log)
     }
@@ -365,7 +365,7 @@ impl GitDir {
             .arg(format!("--format=tformat:{LOG_FORMAT}"))
             .args([sha, "--"]);
         let out = run("log", &mut command, None)?;
-        let log = Arc::new(parse_log(&String::from_utf8_lossy(&out)));
+        let log = Arc::<[CommitInfo]>::from(parse_log(&String::from_utf8_lossy(&out)));
         self.cache().logs.insert(key, Arc::clone(&log));
         log.first().cloned().ok_or_else(|| unexpected("log", sha))
     }

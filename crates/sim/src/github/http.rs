@@ -276,10 +276,12 @@ impl Github {
         caller: &Caller,
     ) -> Result<u64, Reply> {
         let write = request.method != "GET" && route.template != "/graphql";
+        let graphql = route.template == "/graphql";
+        let mutates = |word: &[u8]| graphql && memchr::memmem::find(&request.body, word).is_some();
         let cost = Cost {
-            write,
-            content: route.content,
-            graphql: route.template == "/graphql",
+            write: write || mutates(b"mutation"),
+            content: route.content || mutates(b"addPullRequestReview"),
+            graphql,
         };
         if route.template != "/rate_limit" {
             self.charge(caller, cost)?;
@@ -293,7 +295,7 @@ impl Github {
             (Need::Nothing, _) | (Need::App, Caller::App) => return Ok(0),
             (Need::App, _) => return wrong("A JSON web token could not be decoded", 401),
             (Need::AppOfRepo, Caller::App) => {
-                let (repo, _) = self.named(vars, world)?;
+                let repo = named(vars, world)?;
                 world.installation_for(repo).ok_or_else(not_found)?;
                 return Ok(repo.id);
             }
@@ -313,23 +315,9 @@ impl Github {
         let Need::Repo(permissions, level) = route.need else {
             return Ok(0);
         };
-        let (repo, _) = self.named(vars, world)?;
+        let repo = named(vars, world)?;
         self.permit(route, world, caller, repo, permissions, level)?;
         Ok(repo.id)
-    }
-
-    fn named<'a>(&self, vars: &[String], world: &'a World) -> Result<(&'a Repo, u64), Reply> {
-        let (Some(owner), Some(name)) = (vars.first(), vars.get(1)) else {
-            return Err(not_found());
-        };
-        let id = world
-            .repo_id(&format!("{owner}/{name}"))
-            .ok_or_else(not_found)?;
-        world
-            .repos
-            .get(&id)
-            .map(|repo| (repo, id))
-            .ok_or_else(not_found)
     }
 
     /// Checks that a credential may do something in a repository.
@@ -342,7 +330,7 @@ impl Github {
         permissions: &[&str],
         level: Level,
     ) -> Result<(), Reply> {
-        if !self.sees(world, caller, repo) {
+        if !world.sees(caller, repo) {
             return Err(not_found());
         }
         let granted = permissions
@@ -362,26 +350,11 @@ impl Github {
             let pushes = ["contents", "statuses"]
                 .iter()
                 .any(|p| permissions.contains(p));
-            if level == Level::Write && pushes && world.role(repo, login) < Role::Write {
+            if level == Level::Write && pushes && World::role(repo, login) < Role::Write {
                 return Err(not_found());
             }
         }
         Ok(())
-    }
-
-    /// Returns whether a repository exists for a caller.
-    pub(crate) fn sees(&self, world: &World, caller: &Caller, repo: &Repo) -> bool {
-        if !caller.reaches(repo.id) {
-            return false;
-        }
-        match caller {
-            Caller::Installation { id, .. } => world
-                .installations
-                .get(id)
-                .is_some_and(|i| i.owner.eq_ignore_ascii_case(&repo.owner) && i.covers(repo.id)),
-            Caller::User { login, .. } => world.role(repo, login) >= Role::Read,
-            Caller::App | Caller::Anonymous => false,
-        }
     }
 
     /// Adds what every answer of GitHub carries.
@@ -551,6 +524,15 @@ impl Cx<'_> {
             .unwrap_or(&self.request.path);
         format!("{}{path}", self.github.urls().api)
     }
+}
+
+/// Returns the repository that a path's first two variables name.
+fn named<'a>(vars: &[String], world: &'a World) -> Result<&'a Repo, Reply> {
+    let (Some(owner), Some(name)) = (vars.first(), vars.get(1)) else {
+        return Err(not_found());
+    };
+    let id = world.repo_id(&format!("{owner}/{name}"));
+    id.and_then(|id| world.repos.get(&id)).ok_or_else(not_found)
 }
 
 /// Returns the decoded variables of a path for which `matched` segments were found.

@@ -13,6 +13,7 @@ mod misc;
 mod pulls;
 mod reviews;
 
+pub(crate) use contents::tree_entries;
 pub(crate) use issues::REACTIONS;
 
 /// What a route wants to see before it answers.
@@ -151,6 +152,7 @@ pub(crate) static ROUTES: &[Route] = &[
         app::revoke_token,
     ),
     route("GET", "/rate_limit", Need::Token, misc::rate_limit),
+    route("POST", "/graphql", Need::Token, super::graphql::answer),
     route("GET", "/meta", Need::Nothing, misc::meta),
     route("GET", "/user", Need::Token, misc::user),
     route("GET", "/repos/{o}/{r}", METADATA, misc::get_repo),

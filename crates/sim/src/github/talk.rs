@@ -212,7 +212,6 @@ pub(crate) fn issue_comment(
     number: u64,
     author: &str,
     body: &str,
-    by_app: bool,
     unread: bool,
 ) -> Result<u64, StateError> {
     world.account(author);
@@ -226,7 +225,7 @@ pub(crate) fn issue_comment(
         body: body.to_owned(),
         created: now,
         updated: now,
-        by_app,
+        by_app: author == github.bot(),
         minimized: None,
         reactions: Vec::new(),
         unread,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use super::auth::Caller;
 use super::diff::Side;
 use super::git::{GitDir, GitError};
 
@@ -430,7 +431,7 @@ impl World {
     }
 
     /// Returns the role of an account in a repository.
-    pub(crate) fn role(&self, repo: &Repo, login: &str) -> Role {
+    pub(crate) fn role(repo: &Repo, login: &str) -> Role {
         if repo.owner == login {
             return Role::Admin;
         }
@@ -456,6 +457,21 @@ impl World {
             "NONE"
         } else {
             "FIRST_TIME_CONTRIBUTOR"
+        }
+    }
+
+    /// Returns whether a repository exists for a caller.
+    pub(crate) fn sees(&self, caller: &Caller, repo: &Repo) -> bool {
+        if !caller.reaches(repo.id) {
+            return false;
+        }
+        match caller {
+            Caller::Installation { id, .. } => self
+                .installations
+                .get(id)
+                .is_some_and(|i| i.owner.eq_ignore_ascii_case(&repo.owner) && i.covers(repo.id)),
+            Caller::User { login, .. } => Self::role(repo, login) >= Role::Read,
+            Caller::App | Caller::Anonymous => false,
         }
     }
 

@@ -8,5 +8,7 @@
 )]
 
 mod client;
+mod graphql;
+mod material;
 mod smoke;
 mod world;

@@ -48,7 +48,7 @@ impl World {
         let sim = Sim::start(options).unwrap();
         let gh = sim.github();
         gh.add_account("acme", AccountKind::Organization);
-        gh.create_repo(REPO, RepoOptions::default()).unwrap();
+        gh.create_repo(REPO, &RepoOptions::default()).unwrap();
         gh.commit(
             REPO,
             "main",

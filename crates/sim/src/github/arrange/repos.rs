@@ -36,7 +36,7 @@ fn email(login: &str) -> String {
 
 impl Github {
     /// Creates an empty repository, `owner/name`, and returns its number.
-    pub fn create_repo(&self, full_name: &str, options: RepoOptions) -> Result<u64, StateError> {
+    pub fn create_repo(&self, full_name: &str, options: &RepoOptions) -> Result<u64, StateError> {
         let mut world = self.world();
         let id = world.next_id();
         let git = GitDir::init(&self.repo_dir(id), &options.default_branch)?;

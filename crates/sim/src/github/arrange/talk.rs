@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::github::Github;
 use crate::github::anchors::{Wanted, place};
 use crate::github::diff::Side;
+use crate::github::render::Show;
 use crate::github::talk::{
     NewReview, issue_comment, issue_comment_event, reply, resolve, review, review_comment_event,
 };
@@ -21,7 +22,7 @@ impl Github {
     ) -> Result<u64, StateError> {
         let mut world = self.world();
         let repo = world.repo_named(full_name)?.id;
-        issue_comment(self, &mut world, repo, number, by, body, false, false)
+        issue_comment(self, &mut world, repo, number, by, body, false)
     }
 
     /// Comments `count` times, for floods; no webhook is delivered for these.
@@ -234,7 +235,7 @@ impl Github {
         let id = repo.id;
         let payload = {
             let show = self.show(&world);
-            let suite = show.suite_id(sha);
+            let suite = Show::suite_id(sha);
             json!({
                 "action": "rerequested",
                 "check_suite": show.check_suite(repo, sha, suite),
@@ -268,7 +269,7 @@ impl Github {
                     "head_ref": format!("refs/heads/{reference}"),
                     "base_sha": base,
                     "base_ref": format!("refs/heads/{}", pull.base_ref),
-                    "head_commit": self.show(&world).payload_commit(&commit),
+                    "head_commit": Show::payload_commit(&commit),
                 },
             });
             (repo.id, payload, sha)
@@ -294,7 +295,7 @@ impl Github {
             };
             let mut shown = show.check_run(found, run);
             if let Some(shown) = shown.as_object_mut() {
-                let suite = show.suite_id(&run.head);
+                let suite = Show::suite_id(&run.head);
                 shown.insert(
                     "check_suite".to_owned(),
                     show.check_suite(found, &run.head, suite),

@@ -37,14 +37,14 @@ impl Show<'_> {
                 "annotations_count": run.annotations.len(),
                 "annotations_url": format!("{url}/annotations"),
             },
-            "check_suite": { "id": self.suite_id(&run.head) },
+            "check_suite": { "id": Self::suite_id(&run.head) },
             "app": self.app(),
             "pull_requests": pulls,
         })
     }
 
     /// Returns the number of the App's suite for a commit.
-    pub(crate) fn suite_id(&self, head: &str) -> u64 {
+    pub(crate) fn suite_id(head: &str) -> u64 {
         let digits: String = head.chars().take(8).collect();
         u64::from_str_radix(&digits, 16).unwrap_or(1)
     }
@@ -82,7 +82,7 @@ impl Show<'_> {
         let commit = repo
             .git
             .commit_info(sha)
-            .map_or(Value::Null, |commit| self.payload_commit(&commit));
+            .map_or(Value::Null, |commit| Self::payload_commit(&commit));
         json!({
             "id": id,
             "node_id": node_id("CheckSuite", id),

@@ -11,7 +11,7 @@ use crate::github::world::{
 
 impl Show<'_> {
     /// Returns whether others see what belongs to this review.
-    pub(crate) fn published(&self, pull: &Pull, review: Option<u64>) -> bool {
+    pub(crate) fn published(pull: &Pull, review: Option<u64>) -> bool {
         review.is_none_or(|id| {
             pull.reviews
                 .iter()
@@ -46,7 +46,7 @@ impl Show<'_> {
     }
 
     /// Returns the `reactions` of a comment.
-    pub(crate) fn reactions(&self, url: &str, reactions: &[Reaction]) -> Value {
+    pub(crate) fn reactions(url: &str, reactions: &[Reaction]) -> Value {
         let mut shown = Map::new();
         shown.insert("url".to_owned(), json!(format!("{url}/reactions")));
         shown.insert("total_count".to_owned(), json!(reactions.len()));
@@ -83,7 +83,7 @@ impl Show<'_> {
             "updated_at": time(comment.updated),
             "author_association": self.world.association(repo, &comment.author),
             "performed_via_github_app": if comment.by_app { self.app() } else { Value::Null },
-            "reactions": self.reactions(&url, &comment.reactions),
+            "reactions": Self::reactions(&url, &comment.reactions),
         })
     }
 
@@ -122,7 +122,7 @@ impl Show<'_> {
                 "html": { "href": page },
                 "pull_request": { "href": pull_url },
             },
-            "reactions": self.reactions(&url, &comment.reactions),
+            "reactions": Self::reactions(&url, &comment.reactions),
         });
         if let Some(shown) = shown.as_object_mut() {
             if let Some(parent) = comment.in_reply_to {

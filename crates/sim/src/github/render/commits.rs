@@ -112,7 +112,7 @@ impl Show<'_> {
 
 impl Show<'_> {
     /// Returns a commit as webhooks show it.
-    pub(crate) fn payload_commit(&self, commit: &CommitInfo) -> Value {
+    pub(crate) fn payload_commit(commit: &CommitInfo) -> Value {
         let who = |who: &Identity| json!({ "name": who.name, "email": who.email });
         json!({
             "id": commit.sha,

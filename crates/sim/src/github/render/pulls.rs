@@ -118,7 +118,7 @@ impl Show<'_> {
         let review_comments = pull
             .review_comments
             .iter()
-            .filter(|comment| self.published(pull, comment.review))
+            .filter(|comment| Self::published(pull, comment.review))
             .count();
         let more = json!({
             "merged": pull.merged.is_some(),
@@ -199,7 +199,7 @@ impl Show<'_> {
                 "merged_at": maybe_time(pull.merged.as_ref().map(|merged| merged.at)),
             },
             "body": pull.body,
-            "reactions": self.reactions(&url, &[]),
+            "reactions": Self::reactions(&url, &[]),
             "timeline_url": format!("{url}/timeline"),
             "performed_via_github_app": null,
             "state_reason": null,

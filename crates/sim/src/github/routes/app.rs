@@ -25,6 +25,7 @@ const DELIVERY_LIFE: Duration = Duration::from_secs(3 * 24 * 3600);
 /// Most repositories one token may be narrowed to.
 const MAX_TOKEN_REPOS: usize = 500;
 
+#[expect(clippy::unnecessary_wraps, reason = "a handler")]
 pub(crate) fn get_app(cx: &mut Cx<'_>) -> Answer {
     let installations = cx.world.installations.len();
     let mut app = cx.show().app();
@@ -224,7 +225,7 @@ pub(crate) fn list_repositories(cx: &mut Cx<'_>) -> Answer {
         .world
         .repos
         .values()
-        .filter(|r| cx.github.sees(cx.world, &cx.caller, r))
+        .filter(|r| cx.world.sees(&cx.caller, r))
         .collect();
     cx.page(visible.len(), |range| {
         let shown = visible.get(range).unwrap_or_default();
@@ -233,6 +234,7 @@ pub(crate) fn list_repositories(cx: &mut Cx<'_>) -> Answer {
     })
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a handler")]
 pub(crate) fn revoke_token(cx: &mut Cx<'_>) -> Answer {
     if let Caller::Installation { token, .. } = &cx.caller {
         cx.world.tokens.remove(token);
@@ -240,6 +242,7 @@ pub(crate) fn revoke_token(cx: &mut Cx<'_>) -> Answer {
     Ok(Reply::empty(204))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a handler")]
 pub(crate) fn get_hook_config(cx: &mut Cx<'_>) -> Answer {
     Ok(Reply::json(200, &hook_config(cx.world)))
 }

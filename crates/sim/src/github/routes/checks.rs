@@ -69,7 +69,8 @@ struct Annotation {
     end_line: u64,
     start_column: Option<u64>,
     end_column: Option<u64>,
-    annotation_level: String,
+    #[serde(rename = "annotation_level")]
+    level: String,
     message: String,
     title: Option<String>,
     raw_details: Option<String>,
@@ -137,8 +138,7 @@ fn check(body: &RunBody) -> Result<(), Reply> {
     }
     for annotation in &output.annotations {
         let columns = annotation.start_column.is_some() || annotation.end_column.is_some();
-        let level =
-            ["notice", "warning", "failure"].contains(&annotation.annotation_level.as_str());
+        let level = ["notice", "warning", "failure"].contains(&annotation.level.as_str());
         let fits = annotation.message.len() <= 65_536
             && !too_long(annotation.title.as_ref(), 255)
             && annotation

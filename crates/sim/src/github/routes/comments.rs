@@ -14,6 +14,7 @@ use crate::github::errors::{
     DOCS_REVIEW_COMMENT, basic, check_body, invalid, invalid_field, not_found,
 };
 use crate::github::http::{Answer, Cx};
+use crate::github::render::Show;
 use crate::github::talk::{self, NewReview, react as add_reaction, review_comment_event};
 use crate::github::world::{ReviewComment, ReviewState};
 use crate::server::Reply;
@@ -28,7 +29,7 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Answer {
     let mut all: Vec<&ReviewComment> = pull
         .review_comments
         .iter()
-        .filter(|c| cx.show().published(pull, c.review))
+        .filter(|c| Show::published(pull, c.review))
         .filter(|c| since.is_none_or(|since| c.updated >= since))
         .collect();
     match cx.request.param("sort").as_deref() {
@@ -92,7 +93,7 @@ pub(crate) fn create(cx: &mut Cx<'_>) -> Answer {
         let id = talk::reply(
             cx.github, cx.world, cx.repo, parent, &actor, &new.body, true,
         )
-        .map_err(refused)?;
+        .map_err(|error| refused(&error))?;
         return shown(cx, id, 201);
     }
     let missing =
@@ -155,9 +156,13 @@ pub(crate) fn create(cx: &mut Cx<'_>) -> Answer {
         // The comment is what a test has to read, not the empty review around it.
         unread: true,
     };
-    let review = talk::review(cx.github, cx.world, cx.repo, number, new).map_err(refused)?;
+    let review =
+        talk::review(cx.github, cx.world, cx.repo, number, new).map_err(|error| refused(&error))?;
     let repo_id = cx.repo;
-    let pull = cx.world.pull_mut(repo_id, number).map_err(refused)?;
+    let pull = cx
+        .world
+        .pull_mut(repo_id, number)
+        .map_err(|error| refused(&error))?;
     if let Some(review) = pull.reviews.iter_mut().find(|r| r.id == review) {
         review.unread = false;
     }

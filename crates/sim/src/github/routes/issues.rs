@@ -65,7 +65,7 @@ fn body_of(cx: &Cx<'_>) -> Result<String, Reply> {
 
 pub(crate) fn create(cx: &mut Cx<'_>) -> Answer {
     let body = body_of(cx)?;
-    let (number, actor, by_app) = (cx.number(2)?, cx.actor(), cx.by_app());
+    let (number, actor) = (cx.number(2)?, cx.actor());
     let pull = cx.repo()?.pulls.get(&number).ok_or_else(not_found)?;
     let outsider = cx.world.association(cx.repo()?, &actor) == "FIRST_TIME_CONTRIBUTOR";
     if pull.locked && outsider {
@@ -74,10 +74,8 @@ pub(crate) fn create(cx: &mut Cx<'_>) -> Answer {
             "Unable to create comment because issue is locked.",
         ));
     }
-    let id = issue_comment(
-        cx.github, cx.world, cx.repo, number, &actor, &body, by_app, true,
-    )
-    .map_err(refused)?;
+    let id = issue_comment(cx.github, cx.world, cx.repo, number, &actor, &body, true)
+        .map_err(|error| refused(&error))?;
     shown(cx, id, 201)
 }
 

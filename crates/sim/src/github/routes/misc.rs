@@ -7,7 +7,7 @@ use crate::github::errors::{not_accessible, not_found};
 use crate::github::http::{Answer, Cx};
 use crate::github::limits::Balance;
 use crate::github::render::merged;
-use crate::github::world::Role;
+use crate::github::world::{Role, World};
 use crate::server::Reply;
 
 pub(crate) fn get_repo(cx: &mut Cx<'_>) -> Answer {
@@ -19,7 +19,7 @@ pub(crate) fn permission(cx: &mut Cx<'_>) -> Answer {
     let login = cx.var(2).to_owned();
     let account = cx.world.accounts.get(&login).ok_or_else(not_found)?;
     let login = account.login.clone();
-    let role = cx.world.role(cx.repo()?, &login);
+    let role = World::role(cx.repo()?, &login);
     // The old word knows four levels only.
     let (permission, role_name) = match role {
         Role::None => ("none", "none"),
@@ -48,6 +48,7 @@ pub(crate) fn permission(cx: &mut Cx<'_>) -> Answer {
     ))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a handler")]
 pub(crate) fn rate_limit(cx: &mut Cx<'_>) -> Answer {
     let shown = |balance: Balance| {
         json!({
@@ -69,6 +70,7 @@ pub(crate) fn rate_limit(cx: &mut Cx<'_>) -> Answer {
     Ok(Reply::json(200, &body))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a handler")]
 pub(crate) fn meta(_cx: &mut Cx<'_>) -> Answer {
     // Documentation addresses (RFC 5737): nothing is reachable there.
     let hooks: Vec<&str> = vec!["192.0.2.0/24", "198.51.100.0/24"];

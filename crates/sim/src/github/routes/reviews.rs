@@ -147,12 +147,12 @@ pub(crate) fn create(cx: &mut Cx<'_>) -> Answer {
         comments,
         unread: true,
     };
-    let id = review(cx.github, cx.world, cx.repo, number, new).map_err(refused)?;
+    let id = review(cx.github, cx.world, cx.repo, number, new).map_err(|error| refused(&error))?;
     shown(cx, id)
 }
 
 /// An error of the state is an answer that points at the simulator.
-pub(super) fn refused(error: crate::github::StateError) -> Reply {
+pub(super) fn refused(error: &crate::github::StateError) -> Reply {
     basic(500, &error.to_string())
 }
 
@@ -254,7 +254,10 @@ fn change(
     edit: impl FnOnce(&mut Review),
 ) -> Result<(), Reply> {
     let repo = cx.repo;
-    let pull = cx.world.pull_mut(repo, number).map_err(refused)?;
+    let pull = cx
+        .world
+        .pull_mut(repo, number)
+        .map_err(|error| refused(&error))?;
     let review = pull
         .reviews
         .iter_mut()
@@ -277,7 +280,10 @@ pub(crate) fn delete(cx: &mut Cx<'_>) -> Answer {
     let (number, id) = (pull.number, review.id);
     let answer = shown(cx, id)?;
     let repo = cx.repo;
-    let pull = cx.world.pull_mut(repo, number).map_err(refused)?;
+    let pull = cx
+        .world
+        .pull_mut(repo, number)
+        .map_err(|error| refused(&error))?;
     pull.reviews.retain(|r| r.id != id);
     let gone: Vec<u64> = pull
         .review_comments
@@ -347,7 +353,7 @@ pub(crate) fn dismiss(cx: &mut Cx<'_>) -> Answer {
     }
     let (number, id) = (pull.number, review.id);
     change(cx, number, id, |review| {
-        review.state = ReviewState::Dismissed
+        review.state = ReviewState::Dismissed;
     })?;
     shown(cx, id)
 }
