@@ -27,3 +27,4 @@ pub mod sanitise;
 pub mod settings;
 pub mod snapshot;
 pub mod thread;
+pub mod webhook;

@@ -1,0 +1,25 @@
+//! A webhook's bytes: is it the forge's, and what does it ask for?
+//!
+//! [`verify_github`] looks at the raw bytes, before anything is parsed. [`parse_github`] takes what
+//! may be acted on and leaves the rest: a webhook body is a hint, so only ids leave this module.
+//!
+//! **Invariant:** nothing of a body is in an error or a log: errors name fields, never values.
+
+mod command;
+mod error;
+mod form;
+mod github;
+mod payload;
+mod signature;
+
+pub use command::find_command;
+pub use error::{FieldProblem, IgnoreReason, WebhookError};
+pub use github::{GithubHeaders, Parsed, parse_github};
+pub use signature::{
+    GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM, PreviousSecret, SecretError, Secrets,
+    SignatureError, WebhookSecret, sign_github, verify_github,
+};
+
+/// The largest body that is looked at: GitHub delivers nothing above 25 MB
+/// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads>, "payloads are capped").
+pub const MAX_BODY_BYTES: usize = 25 * 1024 * 1024;

@@ -1,0 +1,206 @@
+//! From a verified body to a [`Delivery`].
+
+use super::payload::{
+    CheckEvent, Event, InstallationEvent, InstallationPart, IssueCommentEvent, MergeGroupEvent,
+    PullRequestEvent, RepositoryPart, SenderPart, Shape, read,
+};
+use super::{FieldProblem, IgnoreReason, MAX_BODY_BYTES, WebhookError, find_command, form};
+use crate::ids::{Account, DeliveryId, Forge};
+use crate::request::{Delivery, Origin, Repository, Request, Trigger};
+
+/// The longest `external_id` that is kept; ours are 32 characters.
+const MAX_EXTERNAL_ID_CHARS: usize = 64;
+
+/// The headers that say what a body is. They are not signed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GithubHeaders<'a> {
+    /// `X-GitHub-Event`.
+    pub event: Option<&'a str>,
+    /// `X-GitHub-Delivery`.
+    pub delivery: Option<&'a str>,
+    /// `Content-Type`.
+    pub content_type: Option<&'a str>,
+}
+
+/// What a body asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parsed {
+    /// Something to act on.
+    Delivery(Box<Delivery>),
+    /// Nothing.
+    Ignored(IgnoreReason),
+}
+
+/// Reads a verified body.
+///
+/// Unknown events and actions are ignored, because the forge keeps adding some; a known event whose
+/// body lacks what is needed, or is another event's, is an error that names the field.
+pub fn parse_github(headers: GithubHeaders<'_>, body: &[u8]) -> Result<Parsed, WebhookError> {
+    if body.len() > MAX_BODY_BYTES {
+        return Err(WebhookError::TooLarge {
+            limit: MAX_BODY_BYTES,
+        });
+    }
+    let name = headers
+        .event
+        .ok_or(header("X-GitHub-Event", FieldProblem::Missing))?;
+    let id = headers
+        .delivery
+        .ok_or(header("X-GitHub-Delivery", FieldProblem::Missing))?;
+    let id = DeliveryId::parse(id)
+        .map_err(|_error| header("X-GitHub-Delivery", FieldProblem::Malformed))?;
+    let Some(event) = Event::parse(name) else {
+        return Ok(Parsed::Ignored(IgnoreReason::Event));
+    };
+    let json = form::json_bytes(headers.content_type, body)?;
+    let shape: Shape = read(&json)?;
+    shape.must_fit(event)?;
+    let action = shape.action.unwrap_or_default();
+    let asked = match event {
+        Event::Ping => Err(IgnoreReason::Ping),
+        Event::PullRequest => pull_request(&action, &json)?,
+        Event::IssueComment => issue_comment(&action, &json)?,
+        Event::CheckRun | Event::CheckSuite => check(&action, &json)?,
+        Event::MergeGroup => merge_group(&action, &json)?,
+        Event::Installation => installation(&action, &json)?,
+        Event::PullRequestReview
+        | Event::PullRequestReviewComment
+        | Event::PullRequestReviewThread => Err(IgnoreReason::Event),
+    };
+    Ok(match asked {
+        Ok((origin, request)) => Parsed::Delivery(Box::new(Delivery {
+            id,
+            origin,
+            event: event.as_str().to_owned(),
+            action,
+            request,
+        })),
+        Err(reason) => Parsed::Ignored(reason),
+    })
+}
+
+/// What an event asks for, or why nothing.
+type Asked = Result<Result<(Origin, Request), IgnoreReason>, WebhookError>;
+
+fn pull_request(action: &str, json: &[u8]) -> Asked {
+    let trigger = match action {
+        "opened" => Some(Trigger::Opened),
+        "synchronize" => Some(Trigger::Pushed),
+        "reopened" => Some(Trigger::Reopened),
+        "ready_for_review" => Some(Trigger::Ready),
+        "edited" => Some(Trigger::Retargeted),
+        "closed" => None,
+        _ => return Ok(Err(IgnoreReason::Action)),
+    };
+    let event: PullRequestEvent = read(json)?;
+    // Title and text may be edited at will; only another base is another diff.
+    let retargeted = event.changes.is_some_and(|changes| changes.base.is_some());
+    if trigger == Some(Trigger::Retargeted) && !retargeted {
+        return Ok(Err(IgnoreReason::Action));
+    }
+    let pr = event.number;
+    let request = match trigger {
+        None => Request::Closed { pr },
+        // A draft is recorded too: that is a hint like everything else, and the collector asks.
+        Some(trigger) => Request::Review {
+            pr,
+            head: event.pull_request.head.sha,
+            base_ref: event.pull_request.base.branch,
+            trigger,
+        },
+    };
+    Ok(Ok((origin(event.repository, event.installation)?, request)))
+}
+
+fn issue_comment(action: &str, json: &[u8]) -> Asked {
+    // Edits and deletions give no command: its text was another one when people saw it.
+    if action != "created" {
+        return Ok(Err(IgnoreReason::Action));
+    }
+    let event: IssueCommentEvent = read(json)?;
+    if event.issue.pull_request.is_none() {
+        return Ok(Err(IgnoreReason::NotAPullRequest));
+    }
+    if is_bot(event.sender.as_ref()) || is_bot(event.comment.user.as_ref()) {
+        return Ok(Err(IgnoreReason::Bot));
+    }
+    let Some(verb) = find_command(&event.comment.body) else {
+        return Ok(Err(IgnoreReason::NoCommand));
+    };
+    let request = Request::Command {
+        pr: event.issue.number,
+        comment: event.comment.id,
+        verb,
+    };
+    Ok(Ok((origin(event.repository, event.installation)?, request)))
+}
+
+/// "Re-run" arrives as `check_run`, "re-run all" as `check_suite` only; both go to the owning App.
+fn check(action: &str, json: &[u8]) -> Asked {
+    if action != "rerequested" {
+        return Ok(Err(IgnoreReason::Action));
+    }
+    let event: CheckEvent = read(json)?;
+    if is_bot(event.sender.as_ref()) {
+        return Ok(Err(IgnoreReason::Bot));
+    }
+    let external_id = event.check_run.external_id.unwrap_or_default();
+    let request = Request::CheckRerun {
+        sha: event.check_run.head_sha,
+        external_id: external_id.chars().take(MAX_EXTERNAL_ID_CHARS).collect(),
+    };
+    Ok(Ok((origin(event.repository, event.installation)?, request)))
+}
+
+fn merge_group(action: &str, json: &[u8]) -> Asked {
+    if action != "checks_requested" {
+        return Ok(Err(IgnoreReason::Action));
+    }
+    let event: MergeGroupEvent = read(json)?;
+    let request = Request::MergeGroup {
+        sha: event.merge_group.head_sha,
+    };
+    Ok(Ok((origin(event.repository, event.installation)?, request)))
+}
+
+fn installation(action: &str, json: &[u8]) -> Asked {
+    if !matches!(action, "deleted" | "suspend") {
+        return Ok(Err(IgnoreReason::Action));
+    }
+    let event: InstallationEvent = read(json)?;
+    let origin = Origin {
+        forge: Forge::Github,
+        account: event.installation.account.login,
+        installation: Some(event.installation.id),
+        repository: None,
+    };
+    Ok(Ok((origin, Request::Uninstalled)))
+}
+
+fn origin(
+    repository: RepositoryPart,
+    installation: Option<InstallationPart>,
+) -> Result<Origin, WebhookError> {
+    let account =
+        Account::parse(repository.full_name.owner()).map_err(|_error| WebhookError::Field {
+            path: "repository.full_name".to_owned(),
+            problem: FieldProblem::Malformed,
+        })?;
+    Ok(Origin {
+        forge: Forge::Github,
+        account,
+        installation: installation.map(|it| it.id),
+        repository: Some(Repository {
+            id: repository.id,
+            name: repository.full_name,
+        }),
+    })
+}
+
+fn is_bot(who: Option<&SenderPart>) -> bool {
+    who.is_some_and(SenderPart::is_bot)
+}
+
+const fn header(name: &'static str, problem: FieldProblem) -> WebhookError {
+    WebhookError::Header { name, problem }
+}
