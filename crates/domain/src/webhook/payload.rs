@@ -275,8 +275,12 @@ impl Shape {
 ///
 /// serde's own text is dropped because it quotes values, and a body's values are nobody's business.
 pub(super) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, WebhookError> {
+    // serde would also take a list for a struct.
+    if json.trim_ascii_start().first() != Some(&b'{') {
+        return Err(WebhookError::NotJson);
+    }
     let mut input = serde_json::Deserializer::from_slice(json);
-    serde_path_to_error::deserialize(&mut input).map_err(|error| {
+    let value = serde_path_to_error::deserialize(&mut input).map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();
         let is_root = path == ".";
@@ -289,7 +293,9 @@ pub(super) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, WebhookError> 
             (None, true) => WebhookError::NotJson,
             (None, false) => field(path, FieldProblem::Malformed),
         }
-    })
+    })?;
+    input.end().map_err(|_error| WebhookError::NotJson)?;
+    Ok(value)
 }
 
 fn field(path: String, problem: FieldProblem) -> WebhookError {

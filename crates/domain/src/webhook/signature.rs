@@ -206,7 +206,7 @@ mod tests {
         let moment = Duration::from_millis(1);
         for grace in [GRACE_GITHUB_COM, GRACE_ENTERPRISE_SERVER] {
             assert!(check(ago(Duration::ZERO), grace));
-            assert!(check(ago(grace - moment), grace));
+            assert!(check(ago(grace.saturating_sub(moment)), grace));
             assert!(!check(ago(grace), grace));
         }
         assert!(!check(ago(GRACE_GITHUB_COM + moment), GRACE_GITHUB_COM));

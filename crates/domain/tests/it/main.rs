@@ -17,3 +17,4 @@
 mod chunk;
 mod identity;
 mod sanitise;
+mod webhook;
