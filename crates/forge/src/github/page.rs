@@ -17,29 +17,47 @@ pub(crate) fn next_link(headers: &HeaderMap) -> Option<String> {
     None
 }
 
-/// Splits the parameters of one link from the links after it: at a comma outside quotes.
+/// Splits the parameters of one link from the links after it.
 fn split_params(text: &str) -> (&str, &str) {
+    split_at_unquoted(text, ',').unwrap_or((text, ""))
+}
+
+/// Splits at the first `separator` that stands in no double quotes.
+fn split_at_unquoted(text: &str, separator: char) -> Option<(&str, &str)> {
     let mut quoted = false;
-    let end = text.char_indices().find(|(_, c)| {
+    let (at, found) = text.char_indices().find(|(_, c)| {
         if *c == '"' {
             quoted = !quoted;
         }
-        *c == ',' && !quoted
-    });
-    end.and_then(|(at, _)| text.split_at_checked(at))
-        .unwrap_or((text, ""))
+        *c == separator && !quoted
+    })?;
+    let (before, from) = text.split_at_checked(at)?;
+    Some((before, from.strip_prefix(found)?))
 }
 
 fn is_next(params: &str) -> bool {
-    params.split(';').any(|param| {
-        param.split_once('=').is_some_and(|(name, value)| {
-            name.trim().eq_ignore_ascii_case("rel")
-                && value
-                    .trim()
-                    .trim_matches('"')
-                    .split_ascii_whitespace()
-                    .any(|rel| rel.eq_ignore_ascii_case("next"))
-        })
+    let mut rest = Some(params);
+    while let Some(text) = rest {
+        let (param, after) = match split_at_unquoted(text, ';') {
+            Some((param, after)) => (param, Some(after)),
+            None => (text, None),
+        };
+        if is_rel_next(param) {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
+fn is_rel_next(param: &str) -> bool {
+    param.split_once('=').is_some_and(|(name, value)| {
+        name.trim().eq_ignore_ascii_case("rel")
+            && value
+                .trim()
+                .trim_matches('"')
+                .split_ascii_whitespace()
+                .any(|rel| rel.eq_ignore_ascii_case("next"))
     })
 }
 

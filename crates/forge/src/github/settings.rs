@@ -66,12 +66,12 @@ impl GithubSettings {
 
     /// Makes settings of a base URL.
     pub fn new(api_base: Url) -> Result<Self, GithubSettingsError> {
+        // Path, query and user may hold a secret that was pasted into the wrong place.
         let refused = |url: &Url| GithubSettingsError::Base {
             given: format!(
-                "{}://{}{}",
+                "{}://{}",
                 url.scheme(),
-                url.host_str().unwrap_or("?"),
-                url.path()
+                url.host_str().unwrap_or("(no host)")
             ),
         };
         let usable = (api_base.scheme() == "https" || is_plain_loopback(&api_base))

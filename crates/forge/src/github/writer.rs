@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use mirilla_domain::ids::{CommentId, PrNumber, RepoName, ReviewId};
 use mirilla_domain::review::Side;
 use mirilla_http::{Client, Method};
-use mirilla_ports::forge::{ForgeError, ForgeWrite, NewComment, NewReview};
+use mirilla_ports::forge::{ForgeError, ForgeWrite, NewComment, NewReview, Refusal};
 use mirilla_ports::{Clock, Entropy};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -157,6 +157,13 @@ impl ForgeWrite for GithubWriter {
         pr: PrNumber,
         review: &NewReview,
     ) -> Result<ReviewId, ForgeError> {
+        // GitHub wants words with a comment; that there are some is the plan's promise.
+        if review.body.trim().is_empty() {
+            return Err(ForgeError::Unprocessable {
+                what: CREATE.what,
+                reason: Refusal::Other,
+            });
+        }
         let body = ReviewBody {
             commit_id: review.commit.as_str(),
             body: &review.body,
