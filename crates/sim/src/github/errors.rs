@@ -97,6 +97,17 @@ pub(crate) fn check_body(resource: &str, body: &str, docs: &str) -> Result<(), R
     ))
 }
 
+/// Checks the length of a review's body or of one of its comments.
+///
+/// The routes of reviews say everything in sentences.
+pub(crate) fn check_review_body(body: &str) -> Result<(), Reply> {
+    if body.chars().count() <= MAX_BODY_CHARS {
+        return Ok(());
+    }
+    let sentence = format!("Body is too long (maximum is {MAX_BODY_CHARS} characters)");
+    Err(unprocessable(&sentence, DOCS_REVIEWS))
+}
+
 /// The answer to a diff that is too large to be shown in one piece.
 pub(crate) fn diff_too_large(message: &str) -> Reply {
     Reply::json(

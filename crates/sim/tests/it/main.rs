@@ -7,8 +7,14 @@
     reason = "test code"
 )]
 
+mod access;
+mod anchors;
+mod changes;
 mod client;
+mod contents;
 mod graphql;
 mod material;
+mod reviews;
+mod schema;
 mod smoke;
 mod world;

@@ -8,6 +8,7 @@ use mirilla_sim::{
 use serde_json::{Value, json};
 
 use crate::client::{Answer, send};
+use crate::schema::{Edition, judge};
 
 pub(crate) const REPO: &str = "acme/shop";
 /// A Monday morning.
@@ -131,7 +132,32 @@ impl World {
         let mut headers = vec![("user-agent", "mirilla-test"), ("authorization", &*bearer)];
         headers.extend_from_slice(more);
         let body = body.map(|b| b.to_string()).unwrap_or_default();
-        send(method, &url, &headers, body.as_bytes())
+        let answer = send(method, &url, &headers, body.as_bytes())?;
+        self.judge(&answer);
+        Some(answer)
+    }
+
+    /// Holds the answer to the last call against GitHub's published description.
+    fn judge(&self, answer: &Answer) {
+        let json = answer
+            .header("content-type")
+            .is_some_and(|t| t.starts_with("application/json"));
+        let call = self.gh().calls().pop().expect("a call");
+        if !json || call.route == "unknown" || call.status == 0 || answer.status == 304 {
+            return;
+        }
+        let edition = if self.sim.github_api_url().ends_with("/api/v3") {
+            Edition::EnterpriseServer
+        } else {
+            Edition::Cloud
+        };
+        let wrong = judge(edition, &call.route, answer.status, &answer.json());
+        assert!(
+            wrong.is_empty(),
+            "{} {}: {wrong:#?}",
+            call.route,
+            answer.status
+        );
     }
 
     /// Returns the path of the pull request, with something behind it.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::pulls::pull;
 use crate::github::anchors::{Wanted, current, place};
 use crate::github::diff::Side;
-use crate::github::errors::{DOCS_REVIEWS, basic, check_body, not_found, unprocessable};
+use crate::github::errors::{DOCS_REVIEWS, basic, check_review_body, not_found, unprocessable};
 use crate::github::http::{Answer, Cx};
 use crate::github::talk::{NewReview, announce, review};
 use crate::github::world::{Pull, Review, ReviewState};
@@ -88,9 +88,9 @@ pub(crate) fn create(cx: &mut Cx<'_>) -> Answer {
     let state = state(new.event.as_deref())?;
     let body = new.body.unwrap_or_default();
     check_event(state, &body, &pull.author, &actor)?;
-    check_body("PullRequestReview", &body, DOCS_REVIEWS)?;
+    check_review_body(&body)?;
     for comment in &new.comments {
-        check_body("PullRequestReviewComment", &comment.body, DOCS_REVIEWS)?;
+        check_review_body(&comment.body)?;
         if comment.body.trim().is_empty() {
             return Err(unprocessable(
                 "Pull request review comment body can't be blank",
@@ -213,7 +213,7 @@ struct BodyOnly {
 
 pub(crate) fn update(cx: &mut Cx<'_>) -> Answer {
     let BodyOnly { body } = cx.body()?;
-    check_body("PullRequestReview", &body, DOCS_REVIEWS)?;
+    check_review_body(&body)?;
     if body.trim().is_empty() {
         return Err(unprocessable("Review body can't be blank", DOCS_REVIEWS));
     }
@@ -317,7 +317,7 @@ pub(crate) fn submit(cx: &mut Cx<'_>) -> Answer {
     let state = state(Some(&event))?;
     let body = body.unwrap_or_else(|| review.body.clone());
     check_event(state, &body, &pull.author, &actor)?;
-    check_body("PullRequestReview", &body, DOCS_REVIEWS)?;
+    check_review_body(&body)?;
     let (number, id, now) = (pull.number, review.id, cx.github.now());
     change(cx, number, id, |review| {
         review.state = state;
