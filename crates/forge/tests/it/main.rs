@@ -11,7 +11,9 @@
     reason = "test code"
 )]
 
+mod budget;
 mod cases;
 mod cases_limits;
 mod cases_writes;
+mod hosts;
 mod support;

@@ -2,9 +2,12 @@
 
 mod script;
 mod things;
+mod world;
 
 pub(crate) use script::{Reply, Script, Seen};
 pub(crate) use things::{Fixed, MemoryWriter, Stored, TestClock, case, pull, pull_json, repo};
+
+pub(crate) use world::{REPO, World, numbered};
 
 use std::sync::Arc;
 
