@@ -10,6 +10,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 pub mod anchor;
+pub mod answer;
 pub mod chunk;
 pub mod code;
 pub mod digest;
@@ -23,7 +24,9 @@ pub mod plan;
 pub mod prompt;
 pub mod request;
 pub mod review;
+pub mod rules;
 pub mod sanitise;
+pub mod schema;
 pub mod settings;
 pub mod snapshot;
 pub mod thread;

@@ -5,13 +5,25 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{Account, AttemptNo, JobId, RepoId, Timestamp};
 
 /// An amount of US dollars in units of 10⁻¹² dollars; at most about 18.4 million dollars.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct PicoUsd(u64);
@@ -94,7 +106,7 @@ impl fmt::Display for PicoUsd {
 }
 
 /// What a call to the model used, as the provider reported it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Usage {
     /// Input tokens that were neither read from nor written to the cache.

@@ -6,6 +6,7 @@
 //! **Invariant:** coverage names every changed file exactly once, so "nothing found" and "not read"
 //! can never be the same file.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::code::{FailReason, SkipReason};
@@ -16,7 +17,9 @@ use crate::money::{PicoUsd, Usage};
 pub const REVIEW_SCHEMA: &str = "mirilla.review.v1";
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth a look.
@@ -54,7 +57,7 @@ impl Severity {
 macro_rules! categories {
     ($($variant:ident => $text:literal, $doc:literal;)*) => {
         /// What kind of defect a finding is about.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub enum Category {
             $(#[doc = $doc] #[serde(rename = $text)] $variant,)*
         }
@@ -99,7 +102,18 @@ categories! {
 
 /// Which side of the diff a line number belongs to.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -111,7 +125,7 @@ pub enum Side {
 }
 
 /// One finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The file, as the diff names its new side (its old side if the file is deleted).
     pub path: String,
@@ -148,7 +162,7 @@ pub struct Finding {
 }
 
 /// What became of one changed file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "fate", content = "reason")]
 pub enum Fate {
     /// A model read it at exactly the bytes of `digest`.
@@ -162,7 +176,7 @@ pub enum Fate {
 }
 
 /// One line of the coverage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// The file, named like a finding's path.
     pub path: String,
@@ -174,7 +188,7 @@ pub struct Coverage {
 }
 
 /// How a review ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Every file that was to be read was read.
@@ -220,7 +234,7 @@ impl Outcome {
 }
 
 /// A finding that broke a bound, with the reason; kept for the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rejected {
     /// Which item of the answer, from 1.
     pub item: u32,
@@ -229,7 +243,7 @@ pub struct Rejected {
 }
 
 /// The review file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Review {
     /// [`REVIEW_SCHEMA`].
     pub schema: String,

@@ -14,7 +14,9 @@
     reason = "test code"
 )]
 
+mod answer;
 mod chunk;
 mod identity;
+mod prompt;
 mod sanitise;
 mod webhook;
