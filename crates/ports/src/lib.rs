@@ -13,6 +13,7 @@ pub mod message;
 pub mod meter;
 pub mod model;
 pub mod queue;
+pub mod secrets;
 
 pub use artifacts::{ArtifactError, ArtifactWriter, Artifacts};
 pub use clock::{Clock, Entropy};
@@ -21,3 +22,4 @@ pub use ledger::{Heads, HeadsWrite, Ledger, LedgerError};
 pub use meter::{Meter, MeterError, MeterSweep};
 pub use model::{Model, ModelError};
 pub use queue::{Queue, QueueDepth, QueueError, QueueSend};
+pub use secrets::{SecretsError, WebhookSecrets};

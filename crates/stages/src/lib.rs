@@ -8,6 +8,7 @@
 
 pub mod collect;
 pub mod error;
+pub mod intake;
 pub mod live;
 //pub mod post;
 pub mod report;

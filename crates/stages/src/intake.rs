@@ -1,0 +1,289 @@
+//! Takes a webhook: believes it, reduces it to ids, records it, and only then queues it.
+//!
+//! | request | answer |
+//! | --- | --- |
+//! | an event we act on, new | `202 queued` |
+//! | the same delivery, or the same job, again | `200 duplicate` |
+//! | another event, action or account | `200 ignored` |
+//! | bad signature | `401 bad signature` |
+//! | not understood | `400` with the field's name |
+//! | too large | `413` |
+//! | the ledger is not available | `503`, nothing recorded |
+//!
+//! **Invariant:** nothing is read from or written to a store before the signature is believed and
+//! the account is known; intake holds no forge token and calls no forge.
+
+mod decide;
+mod incoming;
+mod record;
+mod secrets;
+
+use std::error::Error;
+
+use mirilla_domain::ids::{Account, Forge, IdError, PullRequestRef};
+use mirilla_domain::request::{Delivery, Request};
+use mirilla_domain::webhook::{
+    GithubHeaders, IgnoreReason, MAX_BODY_BYTES, Parsed, SignatureError, WebhookError,
+    parse_github, verify_github,
+};
+use mirilla_ports::{Clock, Ledger, QueueSend};
+
+use decide::Wanted;
+pub use incoming::{EnvelopeError, IncomingWebhook};
+use record::{Asked, Outcome};
+pub use secrets::{FixedSecrets, SecretCache};
+
+/// What intake may use.
+#[derive(Clone, Copy)]
+pub struct IntakePorts<'a> {
+    /// Jobs, deliveries, pull requests.
+    pub ledger: &'a dyn Ledger,
+    /// The way to the collector.
+    pub queue: &'a dyn QueueSend,
+    /// What deliveries are signed with.
+    pub secrets: &'a SecretCache,
+    /// Time.
+    pub clock: &'a dyn Clock,
+}
+
+impl std::fmt::Debug for IntakePorts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("IntakePorts")
+    }
+}
+
+/// Whom intake works for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IntakeSettings {
+    allowed_accounts: Vec<Account>,
+}
+
+/// Settings that would let anyone spend the operator's money, or nobody.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IntakeSettingsError {
+    /// No account is listed.
+    #[error(
+        "allowed_accounts is empty: list the users, organisations or groups whose repositories are reviewed"
+    )]
+    NoAccounts,
+    /// A listed name is no account.
+    #[error("allowed_accounts holds a name that cannot be an account")]
+    BadAccount(#[source] IdError),
+}
+
+impl IntakeSettings {
+    /// Checks the list of accounts that are served; there is no way to serve everybody.
+    pub fn new<'a>(
+        allowed_accounts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, IntakeSettingsError> {
+        let allowed_accounts = allowed_accounts
+            .into_iter()
+            .map(|name| Account::parse(name.trim()).map_err(IntakeSettingsError::BadAccount))
+            .collect::<Result<Vec<_>, _>>()?;
+        if allowed_accounts.is_empty() {
+            return Err(IntakeSettingsError::NoAccounts);
+        }
+        Ok(Self { allowed_accounts })
+    }
+
+    /// Forges do not tell accounts apart by case.
+    fn serves(&self, account: &Account) -> bool {
+        self.allowed_accounts
+            .iter()
+            .any(|allowed| allowed.as_str().eq_ignore_ascii_case(account.as_str()))
+    }
+}
+
+/// What failed on the way.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// What to answer, and what to log about it.
+#[derive(Debug)]
+pub struct IntakeAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The plain text of the answer; safe to send to anyone.
+    pub text: String,
+    /// What became of it: `accepted`, `ignored`, `rejected` or `retry`.
+    pub outcome: &'static str,
+    /// A kebab-case code that says why.
+    pub reason: &'static str,
+    /// What was asked, if it was understood.
+    pub delivery: Option<Box<Delivery>>,
+    /// What failed on the way, for the log.
+    pub failure: Option<Failure>,
+}
+
+impl IntakeAnswer {
+    fn new(status: u16, text: &str, outcome: &'static str, reason: &'static str) -> Self {
+        Self {
+            status,
+            text: text.to_owned(),
+            outcome,
+            reason,
+            delivery: None,
+            failure: None,
+        }
+    }
+
+    fn ignored(reason: IgnoreReason) -> Self {
+        Self::new(200, "ignored", "ignored", reason.as_str())
+    }
+
+    /// Answers a request that nobody listens for.
+    pub fn not_found() -> Self {
+        Self::new(404, "not found", "rejected", "not-found")
+    }
+
+    /// Answers a request whose body is larger than anything a forge sends.
+    pub fn too_large() -> Self {
+        let error = WebhookError::TooLarge {
+            limit: MAX_BODY_BYTES,
+        };
+        Self::new(413, &error.to_string(), "rejected", "too-large")
+    }
+
+    fn not_understood(error: &WebhookError) -> Self {
+        match error {
+            WebhookError::TooLarge { .. } => Self::too_large(),
+            _ => Self::new(400, &error.to_string(), "rejected", "not-understood"),
+        }
+    }
+
+    fn because_of(self, failure: Option<Failure>) -> Self {
+        Self {
+            failure: self.failure.or(failure),
+            ..self
+        }
+    }
+}
+
+impl From<&EnvelopeError> for IntakeAnswer {
+    fn from(error: &EnvelopeError) -> Self {
+        Self::new(400, &error.to_string(), "rejected", "not-understood")
+    }
+}
+
+/// Takes one webhook.
+pub async fn intake(
+    ports: IntakePorts<'_>,
+    settings: &IntakeSettings,
+    http: &IncomingWebhook,
+) -> IntakeAnswer {
+    match http.forge {
+        Forge::Github => github(ports, settings, http).await,
+        Forge::Gitlab => IntakeAnswer::not_found(),
+    }
+}
+
+async fn github(
+    ports: IntakePorts<'_>,
+    settings: &IntakeSettings,
+    http: &IncomingWebhook,
+) -> IntakeAnswer {
+    if http.body.len() > MAX_BODY_BYTES {
+        return IntakeAnswer::too_large();
+    }
+    match believe(ports, http).await {
+        Err(answer) => answer,
+        Ok(failure) => understand(ports, settings, http).await.because_of(failure),
+    }
+}
+
+async fn understand(
+    ports: IntakePorts<'_>,
+    settings: &IntakeSettings,
+    http: &IncomingWebhook,
+) -> IntakeAnswer {
+    let headers = GithubHeaders {
+        event: http.header("x-github-event"),
+        delivery: http.header("x-github-delivery"),
+        content_type: http.header("content-type"),
+    };
+    let delivery = match parse_github(headers, &http.body) {
+        Ok(Parsed::Delivery(delivery)) => delivery,
+        Ok(Parsed::Ignored(reason)) => return IntakeAnswer::ignored(reason),
+        Err(error) => return IntakeAnswer::not_understood(&error),
+    };
+    let answer = if settings.serves(&delivery.origin.account) {
+        act(ports, &delivery).await
+    } else {
+        IntakeAnswer::ignored(IgnoreReason::Account)
+    };
+    IntakeAnswer {
+        delivery: Some(delivery),
+        ..answer
+    }
+}
+
+/// Checks the signature over the raw body. A signature that could be right is checked once more if
+/// newer secrets can be had. What failed on the way to those is returned beside a good outcome.
+async fn believe(
+    ports: IntakePorts<'_>,
+    http: &IncomingWebhook,
+) -> Result<Option<Failure>, IntakeAnswer> {
+    let now = ports.clock.now();
+    let header = http.header("x-hub-signature-256");
+    let verify = || verify_github(&ports.secrets.current(), now, &http.body, header);
+    let mut outcome = verify();
+    let mut failure = None;
+    let worth_asking = match outcome {
+        Ok(()) => ports.secrets.is_old(now),
+        Err(error) => error == SignatureError::Mismatch,
+    };
+    if worth_asking {
+        match ports.secrets.refresh(now).await {
+            Ok(true) => outcome = verify(),
+            Ok(false) => {}
+            Err(error) => failure = Some(error.into()),
+        }
+    }
+    let reason = match outcome {
+        Ok(()) => return Ok(failure),
+        Err(SignatureError::Missing) => "signature-missing",
+        Err(SignatureError::Malformed) => "signature-malformed",
+        Err(SignatureError::Mismatch) => "signature-mismatch",
+    };
+    Err(IntakeAnswer::new(401, "bad signature", "rejected", reason).because_of(failure))
+}
+
+async fn act(ports: IntakePorts<'_>, delivery: &Delivery) -> IntakeAnswer {
+    let origin = &delivery.origin;
+    let (
+        Request::Review {
+            pr,
+            head,
+            base_ref,
+            trigger,
+        },
+        Some(repository),
+    ) = (&delivery.request, &origin.repository)
+    else {
+        return IntakeAnswer::ignored(IgnoreReason::Kind);
+    };
+    let asked = Asked {
+        pull_request: PullRequestRef {
+            forge: origin.forge,
+            repo: repository.id,
+            pr: *pr,
+        },
+        repo_name: &repository.name,
+        installation: origin.installation,
+        wanted: Wanted {
+            head,
+            base_ref,
+            trigger: *trigger,
+        },
+    };
+    match record::review(ports, delivery, asked).await {
+        Outcome::Queued => IntakeAnswer::new(202, "queued", "accepted", "queued"),
+        Outcome::RecordedOnly(failure) => {
+            IntakeAnswer::new(202, "queued", "accepted", "recorded").because_of(Some(failure))
+        }
+        Outcome::Duplicate => IntakeAnswer::new(200, "duplicate", "ignored", "duplicate"),
+        Outcome::Unavailable(failure) => {
+            IntakeAnswer::new(503, "unavailable", "retry", "ledger").because_of(Some(failure))
+        }
+        Outcome::Contended => IntakeAnswer::new(503, "unavailable", "retry", "contended"),
+    }
+}

@@ -1,0 +1,205 @@
+//! Writes delivery, job and pull request in one transaction, then sends the message.
+
+use mirilla_domain::ids::{Generation, InstallationId, PullRequestRef, RepoName, Timestamp};
+use mirilla_domain::job::{Job, JobKey, JobState, PullRequestRecord, debounce};
+use mirilla_domain::request::{Delivery, Trigger};
+use mirilla_ports::LedgerError;
+use mirilla_ports::ledger::{Recorded, Transaction};
+use mirilla_ports::message::Message;
+use mirilla_ports::queue::QueueName;
+
+use super::decide::{Choice, Wanted, choose};
+use super::{Failure, IntakePorts};
+
+/// How often a decision is made anew because a row moved. More writers than this on one pull request
+/// at one moment are answered with "later".
+const MAX_ROUNDS: u32 = 10;
+
+/// A review that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) pull_request: PullRequestRef,
+    pub(super) repo_name: &'a RepoName,
+    pub(super) installation: Option<InstallationId>,
+    pub(super) wanted: Wanted<'a>,
+}
+
+/// What became of a request.
+pub(super) enum Outcome {
+    /// Recorded and sent.
+    Queued,
+    /// Recorded; the queue refused, and the sweeper will send it.
+    RecordedOnly(Failure),
+    /// There is nothing to do.
+    Duplicate,
+    /// Nothing is recorded.
+    Unavailable(Failure),
+    /// Nothing is recorded, because others kept writing.
+    Contended,
+}
+
+/// Records the review that a delivery asks for.
+pub(super) async fn review(
+    ports: IntakePorts<'_>,
+    delivery: &Delivery,
+    asked: Asked<'_>,
+) -> Outcome {
+    match write(ports, delivery, asked).await {
+        Ok(Written::Job(job)) => send(ports, *job).await,
+        Ok(Written::NoJob) => Outcome::Duplicate,
+        Ok(Written::Nothing) => Outcome::Contended,
+        Err(error) => Outcome::Unavailable(Box::new(error)),
+    }
+}
+
+/// What is in the ledger now.
+enum Written {
+    /// A job that waits for the collector, as it was before its version went up.
+    Job(Box<Job>),
+    /// The delivery, or it was there already.
+    NoJob,
+    /// Nothing new.
+    Nothing,
+}
+
+/// Decides and writes, and does so again if a row moved in between.
+async fn write(
+    ports: IntakePorts<'_>,
+    delivery: &Delivery,
+    asked: Asked<'_>,
+) -> Result<Written, LedgerError> {
+    let mut redelivered = false;
+    for _ in 0..MAX_ROUNDS {
+        let now = ports.clock.now();
+        let record = ports.ledger.pull_request(&asked.pull_request).await?;
+        let record = record.unwrap_or_else(|| {
+            let name = asked.repo_name.clone();
+            PullRequestRecord::new(asked.pull_request, name, asked.installation, now)
+        });
+        let id = asked.key(record.generation).id();
+        let present = ports.ledger.job(&id).await?;
+        let plan = asked.plan(record, present, redelivered, now);
+        if redelivered && plan.send.is_none() {
+            return Ok(Written::NoJob);
+        }
+        let transaction = Transaction {
+            // The id of a redelivery is taken; what may be written for it is the armed job.
+            delivery: (!redelivered).then(|| delivery.clone()),
+            jobs: plan.send.iter().chain(&plan.touch).cloned().collect(),
+            pull_request: Some(plan.record),
+        };
+        match ports.ledger.commit(transaction).await? {
+            Recorded::New => {
+                return Ok(plan
+                    .send
+                    .map_or(Written::NoJob, |job| Written::Job(Box::new(job))));
+            }
+            Recorded::DuplicateDelivery => redelivered = true,
+            Recorded::Stale => {}
+        }
+    }
+    Ok(Written::Nothing)
+}
+
+/// What one round wants written.
+struct Plan {
+    record: PullRequestRecord,
+    /// A job to write and to send to the collector.
+    send: Option<Job>,
+    /// A job whose row is only touched.
+    touch: Option<Job>,
+}
+
+impl Asked<'_> {
+    fn key(&self, generation: Generation) -> JobKey {
+        JobKey {
+            forge: self.pull_request.forge,
+            repo: self.pull_request.repo,
+            pr: self.pull_request.pr,
+            head: self.wanted.head.clone(),
+            base_ref: self.wanted.base_ref.clone(),
+            generation,
+        }
+    }
+
+    fn plan(
+        &self,
+        mut record: PullRequestRecord,
+        present: Option<Job>,
+        redelivered: bool,
+        now: Timestamp,
+    ) -> Plan {
+        let mut choice = choose(
+            self.wanted,
+            present.as_ref(),
+            record.last_posted.as_ref(),
+            now,
+        );
+        // A redelivery repeats what was asked. It does not ask again, but it may revive what died.
+        if redelivered && choice != Choice::Arm {
+            choice = Choice::Nothing;
+        }
+        if choice == Choice::Raise {
+            record.generation = record.generation.next();
+        }
+        let due_at = now.plus(debounce(record.last_push, now));
+        let (send, touch) = match (choice, present) {
+            (Choice::Begin | Choice::Raise, _) => {
+                let key = self.key(record.generation);
+                let name = self.repo_name.clone();
+                let job = Job::accepted(key, name, self.installation, due_at, now);
+                (Some(job), None)
+            }
+            (Choice::Arm, Some(present)) => (Some(present.armed_again(due_at, now)), None),
+            (Choice::Touch, Some(present)) => {
+                let touched = Job {
+                    updated_at: now,
+                    ..present
+                };
+                (None, Some(touched))
+            }
+            (Choice::Nothing | Choice::Arm | Choice::Touch, _) => (None, None),
+        };
+        record.repo_name.clone_from(self.repo_name);
+        record.installation = self.installation.or(record.installation);
+        record.touched_at = now;
+        if let Some(job) = &send {
+            record.last_job = Some(job.id.clone());
+            if matches!(self.wanted.trigger, Trigger::Opened | Trigger::Pushed) {
+                record.last_push = Some(now);
+            }
+        }
+        Plan {
+            record,
+            send,
+            touch,
+        }
+    }
+}
+
+/// Sends the collect message and notes that it was sent.
+async fn send(ports: IntakePorts<'_>, job: Job) -> Outcome {
+    let now = ports.clock.now();
+    let message = Message::CollectV1 {
+        job: job.id.clone(),
+    };
+    let delay = job.due_at.since(now);
+    if let Err(error) = ports.queue.send(QueueName::Collect, &message, delay).await {
+        return Outcome::RecordedOnly(Box::new(error));
+    }
+    let queued = Job {
+        state: JobState::Queued,
+        updated_at: now,
+        version: job.version.saturating_add(1),
+        ..job
+    };
+    let note = Transaction {
+        jobs: vec![queued],
+        ..Transaction::default()
+    };
+    match ports.ledger.commit(note).await {
+        // A worker that was faster has moved the job on. A lost note costs a second message, which
+        // finds the job claimed or done.
+        Ok(_) | Err(_) => Outcome::Queued,
+    }
+}
