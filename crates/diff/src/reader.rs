@@ -17,7 +17,7 @@ use crate::{
 pub const MAX_SECTION_BYTES: usize = 2 * 1024 * 1024;
 
 /// How much is asked of the source at once.
-const READ_BYTES: usize = 256 * 1024;
+const READ_BYTES: usize = 64 * 1024;
 
 /// What the first line of a section begins with, after the LF of the line before. No line of a hunk
 /// begins so: each has its prefix.

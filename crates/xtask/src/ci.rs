@@ -128,19 +128,30 @@ pub(crate) fn fuzz(root: &Path, seconds: u32) -> Result<bool> {
         let Some(name) = path.file_stem().and_then(|name| name.to_str()) else {
             continue;
         };
+        let (corpus, artifacts) = (format!("corpus/{name}"), format!("artifacts/{name}/"));
+        for folder in [&corpus, &artifacts] {
+            std::fs::create_dir_all(directory.join(folder))
+                .with_context(|| format!("tests/fuzz/{folder} cannot be made"))?;
+        }
         let mut command = Command::new(env!("CARGO"));
         command
             .current_dir(&directory)
-            .env("RUSTC_BOOTSTRAP", "1")
             .env(
                 "RUSTFLAGS",
                 "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
-                 -Cllvm-args=-sanitizer-coverage-pc-table --cfg fuzzing -Cdebug-assertions -Ccodegen-units=1",
+                 -Cllvm-args=-sanitizer-coverage-pc-table \
+                 -Cllvm-args=-sanitizer-coverage-trace-compares \
+                 --cfg fuzzing -Cdebug-assertions -Ccodegen-units=1",
             )
-            .args(["run", "--release", "--bin", name, "--"])
+            // With a target named, the flags do not reach build scripts, which could not be linked.
+            .args(["run", "--release", "--target", "host-tuple"])
+            .args(["--bin", name, "--"])
             .arg(format!("-max_total_time={seconds}"))
-            .arg("-rss_limit_mb=1024");
+            .args(["-timeout=10", "-rss_limit_mb=1024"])
+            .arg(format!("-artifact_prefix={artifacts}"))
+            // New inputs go to the first folder; the recorded ones are where the search begins.
+            .args([&corpus, "../fixtures"]);
         let passed = command
             .status()
             .with_context(|| format!("cargo cannot run the fuzz target {name}"))?
