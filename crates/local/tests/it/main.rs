@@ -11,6 +11,7 @@
 )]
 
 mod bad_files;
+mod cases;
 mod contract;
 mod events;
 mod links;
