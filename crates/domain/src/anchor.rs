@@ -72,6 +72,8 @@ pub enum OffDiff {
     OutsideDiff,
     /// The forge did not accept comments on lines.
     LinesRefused,
+    /// There are more comments than are listed, so whether it has one already is not known.
+    TooManyComments,
 }
 
 /// What a finding asks for. Every field is untrusted.

@@ -22,6 +22,7 @@ pub mod marker;
 pub mod money;
 pub mod plan;
 pub mod prompt;
+mod render;
 pub mod request;
 pub mod review;
 pub mod rules;

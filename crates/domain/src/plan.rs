@@ -5,17 +5,26 @@
 
 mod action;
 mod coverage;
+mod decide;
+mod draft;
 mod fresh;
 mod input;
+mod inspect;
 mod item;
+mod known;
 mod outgoing;
+mod resolve;
 mod strict_json;
+mod suggest;
 mod validate;
 
 pub use action::{Plan, Resolve, ReviewAction};
 pub use coverage::{CoverageReport, FileCoverage, FileState};
-pub use fresh::{FreshDiff, FreshFile, spellings};
+pub use decide::plan;
+pub(crate) use draft::Draft;
+pub use fresh::{FreshDiff, FreshFile};
 pub use input::{FloorHit, JobFacts, PlanInput, PlanPolicy};
+pub use inspect::{INSPECT_KEY, InspectError, InspectPolicy, Me, plan_from_files, read_existing};
 pub use item::{Item, ItemFate, Source, Tally};
 pub use outgoing::{NewComment, NewReview};
 pub use validate::{MAX_FILE_BYTES, ReadReview, Refused, ReviewFileError, read_review};

@@ -48,7 +48,7 @@ impl FileState {
         }
     }
 
-    /// Worse states are larger: a path with two entries is in the worse one's state.
+    /// Worse states are larger.
     const fn rank(self) -> u8 {
         match self {
             Self::Reviewed => 0,
@@ -95,24 +95,17 @@ impl CoverageReport {
         for entry in review.map_or(&[][..], |read| &read.review.coverage) {
             claims.entry(&entry.path).or_default().push(entry);
         }
-        let mut files: Vec<FileCoverage> = Vec::new();
-        let mut at: BTreeMap<&str, usize> = BTreeMap::new();
-        for file in diff.files() {
-            let state = match review {
-                None => FileState::Failed(FailReason::ReviewerDied),
-                Some(_) => state_of(file, claims.get(file.path.as_str())),
-            };
-            let next = files.len();
-            let slot = *at.entry(file.path.as_str()).or_insert(next);
-            match files.get_mut(slot) {
-                Some(entry) if entry.state.rank() >= state.rank() => {}
-                Some(entry) => entry.state = state,
-                None => files.push(FileCoverage {
-                    path: file.path.clone(),
-                    state,
-                }),
-            }
-        }
+        let files = diff
+            .files()
+            .iter()
+            .map(|file| FileCoverage {
+                path: file.path.clone(),
+                state: match review {
+                    None => FileState::Failed(FailReason::ReviewerDied),
+                    Some(_) => state_of(file, claims.get(file.path.as_str())),
+                },
+            })
+            .collect();
         Self { files }
     }
 
@@ -167,27 +160,22 @@ impl CoverageReport {
 
 fn state_of(file: &FreshFile, claims: Option<&Vec<&Coverage>>) -> FileState {
     let claims = claims.map_or(&[][..], Vec::as_slice);
-    let Some(digest) = &file.digest else {
-        let skipped = claims.iter().find_map(|claim| match claim.fate {
-            Fate::Skipped(reason) => Some(reason),
-            _ => None,
-        });
-        let reason = skipped.or(file.missing);
-        return FileState::Skipped(reason.unwrap_or(SkipReason::PatchUnavailable));
-    };
-    let matching = claims.iter().filter(|claim| claim.digest == *digest);
-    // Two claims about the same bytes contradict each other: the worse one counts.
-    let worst = matching
+    let worst = claims
+        .iter()
+        .filter(|claim| claim.digest == file.digest)
         .map(|claim| match claim.fate {
             Fate::Reviewed => FileState::Reviewed,
             Fate::Carried => FileState::Carried,
             Fate::Skipped(reason) => FileState::Skipped(reason),
             Fate::Failed(reason) => FileState::Failed(reason),
         })
+        // Two claims about the same bytes contradict each other: the worse one counts.
         .max_by_key(|state| state.rank());
-    match worst {
-        Some(state) => state,
-        None if claims.is_empty() => FileState::NotCovered,
-        None => FileState::Stale,
+    match (worst, file.missing) {
+        (Some(state), Some(missing)) if state.is_read() => FileState::Skipped(missing),
+        (Some(state), _) => state,
+        (None, Some(missing)) => FileState::Skipped(missing),
+        (None, None) if claims.is_empty() => FileState::NotCovered,
+        (None, None) => FileState::Stale,
     }
 }

@@ -1,7 +1,7 @@
 //! The diff as the poster fetched it itself: what the review file is held against.
 //!
-//! **Invariant:** it can be built one file at a time, and keeps lines only of the files that something
-//! is to be said about, so that its size does not follow the diff's.
+//! **Invariant:** every changed path is in it exactly once, named and digested as the reviewer does it;
+//! lines are kept only of files that something is to be said about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,126 +9,120 @@ use mirilla_diff::FileDiff;
 
 use crate::anchor::{FileLines, renamed_from};
 use crate::code::SkipReason;
+use crate::digest;
 use crate::ids::Sha256Hex;
 use crate::snapshot::MissingFile;
 
 /// One changed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreshFile {
-    /// What coverage and comments call it. Lossy if the name is not UTF-8, and then nothing can be
-    /// anchored in it.
+    /// What coverage and comments call it. If the real name is not UTF-8, nothing can be anchored in it.
     pub path: String,
-    /// Its name on the old side, if that is another one.
+    /// Its name on the old side, if it was renamed.
     pub old_path: Option<String>,
-    /// Digest of its patch, if the forge gave one.
-    pub digest: Option<Sha256Hex>,
-    /// Why the forge did not give its patch.
+    /// Digest of its patch.
+    pub digest: Sha256Hex,
+    /// Why the forge did not give its patch, if it did not.
     pub missing: Option<SkipReason>,
-    lines: Option<FileLines>,
+    lines: Vec<FileLines>,
 }
 
 /// Every changed file of the fresh diff.
 #[derive(Debug, Clone, Default)]
 pub struct FreshDiff {
     files: Vec<FreshFile>,
-    by_path: BTreeMap<String, Vec<usize>>,
+    by_path: BTreeMap<String, usize>,
     by_old_path: BTreeMap<String, usize>,
-    wanted: Option<BTreeSet<String>>,
 }
 
 impl FreshDiff {
-    /// Starts an empty diff that keeps the lines of every file.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Starts an empty diff that keeps lines only of the files named so, by their old or new path.
-    pub fn keeping(paths: BTreeSet<String>) -> Self {
-        Self {
-            wanted: Some(paths),
-            ..Self::default()
+    /// Takes a parsed diff and the files that the forge did not give.
+    ///
+    /// With `wanted`, lines are kept only of the files it names, by any spelling, so that a large diff
+    /// with few findings stays small.
+    pub fn of(
+        parsed: &[FileDiff<'_>],
+        missing: &[MissingFile],
+        wanted: Option<&BTreeSet<String>>,
+    ) -> Self {
+        let wanted: Option<BTreeSet<String>> =
+            wanted.map(|paths| paths.iter().flat_map(|path| spellings(path)).collect());
+        let mut diff = Self::default();
+        for change in digest::changes(parsed, missing) {
+            let entries: Vec<&FileDiff<'_>> = change
+                .entries
+                .iter()
+                .filter_map(|at| parsed.get(*at))
+                .collect();
+            let old_path = entries.iter().find_map(|file| renamed_from(file));
+            let is_wanted = wanted.as_ref().is_none_or(|wanted| {
+                wanted.contains(&change.path)
+                    || old_path.as_ref().is_some_and(|old| wanted.contains(old))
+            });
+            let mut lines: Vec<FileLines> = if is_wanted {
+                entries
+                    .iter()
+                    .filter_map(|file| FileLines::of(file))
+                    .collect()
+            } else {
+                Vec::new()
+            };
+            // Of a type change, the entry that is there on the new side comes first.
+            lines.sort_by_key(|lines| lines.is_deleted);
+            let at = diff.files.len();
+            diff.by_path.insert(change.path.clone(), at);
+            if let Some(old) = &old_path {
+                diff.by_old_path.insert(old.clone(), at);
+            }
+            diff.files.push(FreshFile {
+                missing: missing
+                    .iter()
+                    .find(|file| file.path == change.path)
+                    .map(|file| file.reason),
+                path: change.path,
+                old_path,
+                digest: change.digest,
+                lines,
+            });
         }
+        diff
     }
 
-    /// Adds the next file, with the digest of its patch.
-    pub fn add(&mut self, file: &FileDiff<'_>, digest: Sha256Hex) {
-        let path = file.display_path().into_owned();
-        let old_path = renamed_from(file);
-        let is_wanted = self.wanted.as_ref().is_none_or(|wanted| {
-            wanted.contains(&path) || old_path.as_ref().is_some_and(|old| wanted.contains(old))
-        });
-        let at = self.files.len();
-        self.by_path.entry(path.clone()).or_default().push(at);
-        if let Some(old) = &old_path {
-            self.by_old_path.insert(old.clone(), at);
-        }
-        self.files.push(FreshFile {
-            path,
-            old_path,
-            digest: Some(digest),
-            missing: None,
-            lines: if is_wanted { FileLines::of(file) } else { None },
-        });
-    }
-
-    /// Adds a file that is changed but whose patch the forge did not give.
-    pub fn add_missing(&mut self, file: &MissingFile) {
-        let at = self.files.len();
-        self.by_path.entry(file.path.clone()).or_default().push(at);
-        self.files.push(FreshFile {
-            path: file.path.clone(),
-            old_path: None,
-            digest: None,
-            missing: Some(file.reason),
-            lines: None,
-        });
-    }
-
-    /// Returns the files in the order of the diff. A type change is two entries of one path.
+    /// Returns the files, in the order of the diff.
     pub fn files(&self) -> &[FreshFile] {
         &self.files
     }
 
-    /// Returns the entries of a path.
-    pub fn entries(&self, path: &str) -> impl Iterator<Item = &FreshFile> {
-        let at = self.by_path.get(path).map_or(&[][..], Vec::as_slice);
-        at.iter().filter_map(|&at| self.files.get(at))
+    /// Returns a file by the name that the diff gives it.
+    pub fn file(&self, path: &str) -> Option<&FreshFile> {
+        self.files.get(*self.by_path.get(path)?)
     }
 
-    /// Returns the lines of a path's entries; the one that is there on the new side first.
-    pub fn lines(&self, path: &str) -> Vec<&FileLines> {
-        let mut lines: Vec<_> = self
-            .entries(path)
-            .filter_map(|file| file.lines.as_ref())
-            .collect();
-        lines.sort_by_key(|lines| lines.is_deleted);
-        lines
+    /// Returns the lines of a file; of a type change, the one that is there on the new side first.
+    pub(super) fn lines(&self, path: &str) -> &[FileLines] {
+        self.file(path).map_or(&[], |file| &file.lines)
     }
 
     /// Returns where a path stands in the diff, for a stable order.
-    pub fn position(&self, path: &str) -> usize {
-        self.by_path
-            .get(path)
-            .and_then(|at| at.first())
-            .copied()
-            .unwrap_or(usize::MAX)
+    pub(super) fn position(&self, path: &str) -> usize {
+        self.by_path.get(path).copied().unwrap_or(usize::MAX)
     }
 
     /// Returns what the diff calls the file that a finding names, if that is beyond doubt: the name
     /// itself, its spelling with a diff prefix, `./`, or backslashes, or a renamed file's old name.
     pub fn resolve(&self, named: &str) -> Option<&str> {
-        spellings(named).find_map(|spelling| {
-            if let Some((path, _)) = self.by_path.get_key_value(spelling.as_str()) {
-                return Some(path.as_str());
-            }
-            let at = self.by_old_path.get(spelling.as_str())?;
+        spellings(named).into_iter().find_map(|spelling| {
+            let at = self
+                .by_path
+                .get(&spelling)
+                .or_else(|| self.by_old_path.get(&spelling))?;
             self.files.get(*at).map(|file| file.path.as_str())
         })
     }
 }
 
 /// The ways to read a path that a model wrote, the literal one first.
-pub fn spellings(named: &str) -> impl Iterator<Item = String> {
+fn spellings(named: &str) -> Vec<String> {
     let slashed = named.trim().replace('\\', "/");
     let bare = slashed.strip_prefix("./").unwrap_or(&slashed).to_owned();
     let unprefixed = bare
@@ -136,5 +130,5 @@ pub fn spellings(named: &str) -> impl Iterator<Item = String> {
         .or_else(|| bare.strip_prefix("b/"))
         .unwrap_or(&bare)
         .to_owned();
-    [named.to_owned(), bare, unprefixed].into_iter()
+    vec![named.to_owned(), bare, unprefixed]
 }

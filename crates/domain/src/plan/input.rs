@@ -7,11 +7,18 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AttemptNo, CommitSha, Fingerprint, JobId, PullRequestRef};
+use crate::ids::{AttemptNo, CommitSha, Fingerprint, JobId, PullRequestRef, ReviewId};
 use crate::marker::MarkerKey;
 use crate::plan::{FreshDiff, ReadReview};
 use crate::review::{Severity, Side};
 use crate::thread::Existing;
+
+/// Checks whose hits are about text that tries to steer a reviewer.
+const REVIEWER_KINDS: [&str; 3] = [
+    "reviewer-text",
+    "reviewer-instructions",
+    "invisible-unicode",
+];
 
 /// What the ledger says about the job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +54,14 @@ pub struct FloorHit {
     pub title: String,
     /// A few sentences.
     pub message: String,
+}
+
+impl FloorHit {
+    /// Returns whether the hit is about text that tries to steer a reviewer: what the model says about
+    /// such a change proves nothing.
+    pub fn addresses_reviewer(&self) -> bool {
+        REVIEWER_KINDS.contains(&self.kind.as_str())
+    }
 }
 
 /// What of the settings a plan needs.
@@ -98,8 +113,12 @@ pub struct PlanInput<'a> {
     pub existing: &'a Existing,
     /// Findings that the ledger says were posted here before; empty where there is no ledger.
     pub recorded: &'a BTreeSet<Fingerprint>,
+    /// Our latest review as the ledger knows it; used only when the list of reviews was cut.
+    pub last_review: Option<ReviewId>,
     /// The settings.
     pub policy: &'a PlanPolicy,
+    /// What the body must say besides, in our own words: broken settings, rules and their commit.
+    pub notes: &'a [String],
     /// The poster's key for markers.
     pub key: &'a MarkerKey,
 }

@@ -11,7 +11,7 @@ fn key() -> MarkerKey {
 fn here() -> PullRequestRef {
     PullRequestRef {
         forge: Forge::Github,
-        repo: RepoId::new(1296269),
+        repo: RepoId::new(1_296_269),
         pr: PrNumber::new(212),
     }
 }

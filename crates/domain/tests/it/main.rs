@@ -15,8 +15,10 @@
 )]
 
 mod answer;
+mod bench;
 mod chunk;
 mod identity;
+mod plan;
 mod prompt;
 mod sanitise;
 mod webhook;

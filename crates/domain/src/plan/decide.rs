@@ -1,0 +1,352 @@
+//! The decision: from findings to what is written.
+//!
+//! ```text
+//! compare coverage → draft (check, place, name) → threshold → merge → identity → cap → render → act
+//! ```
+//!
+//! **Invariant:** the same input gives the same plan, and a plan made after an earlier one was applied
+//! to the same input writes nothing.
+
+use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::draft::Draft;
+use super::known::Known;
+use super::{
+    CoverageReport, Item, ItemFate, NewComment, NewReview, Plan, PlanInput, ReadReview,
+    ReviewAction, Source, Tally, resolve,
+};
+use crate::anchor::OffDiff;
+use crate::code::DropReason;
+use crate::ids::Fingerprint;
+use crate::marker::{self, FindingMarker, MAX_REMEMBERED, Marker, ReviewMarker};
+use crate::render::{self, MAX_BODY_BYTES, ReviewBody};
+use crate::review::Severity;
+
+/// Decides what to post, where, what to skip and why.
+pub fn plan(input: &PlanInput<'_>) -> Plan {
+    let review = input.review.filter(|read| answers(read, input));
+    let coverage = CoverageReport::compare(input.diff, review);
+    let outcome = coverage.outcome(review);
+    let known = Known::read(input);
+
+    let mut drafts = gather(input, review, &known, &coverage);
+    let current: BTreeSet<Fingerprint> = drafts
+        .iter()
+        .filter(|draft| draft.is_open())
+        .flat_map(|draft| draft.identities.iter().cloned())
+        .collect();
+    apply_thresholds(input, &mut drafts);
+    drafts.sort_by_key(|draft| importance(input, draft));
+    merge_duplicates(&mut drafts);
+    place(input, &known, &mut drafts);
+    // From here on the order is the one people read in.
+    drafts.sort_by_key(|draft| reading_order(input, draft));
+
+    let resolve = resolve::threads(input, &known, &coverage, outcome, &current);
+    let comments = comments(input, &drafts);
+    let mut items: Vec<Item> = drafts.iter().cloned().map(Draft::into_item).collect();
+    items.extend(unusable(review));
+    let tally = Tally::of(&items);
+    debug_assert!(tally.reconciles(), "{}", tally.equation());
+
+    let said = Marker::Review(ReviewMarker {
+        job: input.job.job.clone(),
+        attempt: input.job.attempt,
+        in_body: in_body(&drafts),
+    });
+    let line = marker::write(input.key, &input.job.pull_request, &said);
+    let text = render::review_body(&ReviewBody {
+        job: input.job,
+        outcome,
+        review,
+        coverage: &coverage,
+        drafts: &drafts,
+        tally: &tally,
+        policy: input.policy,
+        notes: input.notes,
+        max_bytes: MAX_BODY_BYTES.saturating_sub(line.len()).saturating_sub(2),
+    });
+    let body = format!("{text}\n\n{line}");
+
+    let action = act(input, &known, &items, comments, &body);
+    let delete_pending = match action {
+        ReviewAction::Create { .. } => known.pending.clone(),
+        ReviewAction::Edit { .. } | ReviewAction::Nothing { .. } => Vec::new(),
+    };
+    Plan {
+        job: input.job.clone(),
+        outcome,
+        tally,
+        items,
+        coverage,
+        delete_pending,
+        review: action,
+        body,
+        resolve,
+    }
+}
+
+/// A file that answers another job, try or head says nothing about this one.
+fn answers(read: &ReadReview, input: &PlanInput<'_>) -> bool {
+    let (review, job) = (&read.review, input.job);
+    review.job == job.job && review.attempt == job.attempt && review.head == job.head
+}
+
+fn gather<'a>(
+    input: &PlanInput<'a>,
+    review: Option<&'a ReadReview>,
+    known: &Known<'_>,
+    coverage: &CoverageReport,
+) -> Vec<Draft<'a>> {
+    let hits = input
+        .floor
+        .iter()
+        .map(|hit| Draft::of_hit(input, known, hit));
+    let findings = review
+        .map_or(&[][..], |read| &read.review.findings)
+        .iter()
+        .map(|finding| Draft::of_finding(input, known, coverage, finding));
+    let mut drafts: Vec<Draft<'a>> = hits.chain(findings).collect();
+    if !input.policy.comment_on_lines {
+        for draft in &mut drafts {
+            draft.place = Err(OffDiff::LinesRefused);
+        }
+    }
+    drafts
+}
+
+fn apply_thresholds(input: &PlanInput<'_>, drafts: &mut [Draft<'_>]) {
+    for draft in drafts.iter_mut().filter(|draft| draft.is_open()) {
+        let is_low = draft.severity < input.policy.min_severity
+            || draft.confidence < input.policy.min_confidence;
+        if draft.source == Source::Model && is_low {
+            draft.drop_for(DropReason::BelowThreshold, None);
+        }
+    }
+}
+
+type Rank = (Source, Reverse<(Severity, u8)>, usize, u32, String);
+
+/// Who gets a comment if there are too many: the floor first, then the worst, the surest, the diff's
+/// order.
+fn importance(input: &PlanInput<'_>, draft: &Draft<'_>) -> Rank {
+    (
+        draft.source,
+        Reverse((draft.severity, draft.confidence)),
+        input.diff.position(&draft.path),
+        draft.shown_line().map_or(0, |(_, line)| line),
+        draft.title.to_owned(),
+    )
+}
+
+fn reading_order(input: &PlanInput<'_>, draft: &Draft<'_>) -> (Reverse<Severity>, Rank) {
+    (Reverse(draft.severity), importance(input, draft))
+}
+
+/// The same finding twice becomes one, which keeps the other titles. Findings without a place have no
+/// code to tell them apart by, so only equal titles are the same there.
+fn merge_duplicates(drafts: &mut [Draft<'_>]) {
+    let mut first: BTreeMap<(Fingerprint, String), usize> = BTreeMap::new();
+    let mut also: Vec<(usize, usize)> = Vec::new();
+    for (at, draft) in drafts.iter().enumerate().filter(|(_, d)| d.is_open()) {
+        let Some(identity) = draft.identity() else {
+            continue;
+        };
+        let title = match draft.place {
+            Ok(_) => String::new(),
+            Err(_) => same_words(draft.title),
+        };
+        match first.entry((identity.clone(), title)) {
+            Entry::Vacant(slot) => {
+                slot.insert(at);
+            }
+            Entry::Occupied(slot) => also.push((*slot.get(), at)),
+        }
+    }
+    for (kept, dropped) in also {
+        let Some(other) = drafts.get_mut(dropped) else {
+            continue;
+        };
+        other.drop_for(DropReason::Duplicate, None);
+        let title = other.title;
+        if let Some(draft) = drafts.get_mut(kept) {
+            let is_new = std::iter::once(draft.title)
+                .chain(draft.also.iter().copied())
+                .all(|known| same_words(known) != same_words(title));
+            if is_new {
+                draft.also.push(title);
+            }
+        }
+    }
+}
+
+fn same_words(title: &str) -> String {
+    crate::fingerprint::normalise(title.as_bytes()).to_lowercase()
+}
+
+/// Decides comment, body or nothing. `drafts` are in the order of importance.
+///
+/// The cap counts what is there already, so that a second run does not post what the first held back.
+fn place(input: &PlanInput<'_>, known: &Known<'_>, drafts: &mut [Draft<'_>]) {
+    let max = usize::try_from(input.policy.max_comments).unwrap_or(usize::MAX);
+    let mut slots = 0_usize;
+    for draft in drafts.iter_mut().filter(|draft| draft.is_open()) {
+        let there = known.comment_on(&draft.identities, draft.severity);
+        let is_placed = draft.place.is_ok();
+        if is_placed && slots < max {
+            slots = slots.saturating_add(1);
+        } else if is_placed && there.is_none() {
+            draft.drop_for(DropReason::OverCap, None);
+            continue;
+        }
+        draft.fate = Some(match (there, draft.place) {
+            (Some(there), _) => there,
+            (None, Ok(_)) if input.existing.truncated => {
+                // Our comment may be among those that were not listed.
+                draft.place = Err(OffDiff::TooManyComments);
+                in_body_fate(known, draft, OffDiff::TooManyComments)
+            }
+            (None, Ok(_)) => ItemFate::Posted,
+            (None, Err(why)) => in_body_fate(known, draft, why),
+        });
+    }
+}
+
+fn in_body_fate(known: &Known<'_>, draft: &Draft<'_>, place: OffDiff) -> ItemFate {
+    ItemFate::InBody {
+        place,
+        new: !known.in_body(&draft.identities),
+    }
+}
+
+fn comments(input: &PlanInput<'_>, drafts: &[Draft<'_>]) -> Vec<NewComment> {
+    let posted = |draft: &&Draft<'_>| draft.fate == Some(ItemFate::Posted);
+    drafts
+        .iter()
+        .filter(posted)
+        .filter_map(|draft| {
+            let (Ok(anchor), Some(identity)) = (&draft.place, draft.identity()) else {
+                return None;
+            };
+            let said = Marker::Finding(FindingMarker {
+                fingerprint: identity.clone(),
+                severity: draft.severity,
+                job: input.job.job.clone(),
+            });
+            let line = marker::write(input.key, &input.job.pull_request, &said);
+            Some(NewComment {
+                path: draft.path.clone(),
+                line: anchor.line,
+                start_line: anchor.start_line,
+                side: anchor.side,
+                old_path: draft.old_path.clone(),
+                other_line: anchor.other_line,
+                body: format!(
+                    "{}\n\n{line}",
+                    render::comment(draft, anchor, input.policy, input.job)
+                ),
+            })
+        })
+        .collect()
+}
+
+/// Findings whose fields could not be read: counted, never shown.
+fn unusable(review: Option<&ReadReview>) -> impl Iterator<Item = Item> {
+    let refused = review.map_or(&[][..], |read| &read.refused);
+    let rejected = review.map_or(&[][..], |read| &read.review.rejected);
+    let item = |path: &str, title: &str, why: &str| Item {
+        source: Source::Model,
+        category: String::new(),
+        severity: None,
+        path: path.to_owned(),
+        line: 0,
+        title: title.to_owned(),
+        anchor: None,
+        fingerprint: None,
+        fate: ItemFate::Dropped {
+            reason: DropReason::Invalid,
+            detail: Some(super::validate::cut(why, 200)),
+        },
+    };
+    refused
+        .iter()
+        .map(move |one| item(&one.path, &one.title, one.why))
+        .chain(rejected.iter().map(move |one| item("", "", &one.reason)))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// What the body's marker remembers.
+fn in_body(drafts: &[Draft<'_>]) -> Vec<Fingerprint> {
+    let set: BTreeSet<&Fingerprint> = drafts
+        .iter()
+        .filter(|draft| matches!(draft.fate, Some(ItemFate::InBody { .. })))
+        .filter_map(Draft::identity)
+        .take(MAX_REMEMBERED)
+        .collect();
+    set.into_iter().cloned().collect()
+}
+
+fn act(
+    input: &PlanInput<'_>,
+    known: &Known<'_>,
+    items: &[Item],
+    comments: Vec<NewComment>,
+    body: &str,
+) -> ReviewAction {
+    // More than the marker remembers cannot be told from new ones.
+    let is_new_in_body = items
+        .iter()
+        .filter(|item| matches!(item.fate, ItemFate::InBody { .. }))
+        .take(MAX_REMEMBERED)
+        .any(|item| matches!(item.fate, ItemFate::InBody { new: true, .. }));
+    let create = |comments| ReviewAction::Create {
+        review: NewReview {
+            commit: input.job.head.clone(),
+            body: body.to_owned(),
+            comments,
+        },
+    };
+    if !comments.is_empty() || (is_new_in_body && !input.existing.truncated) {
+        return create(comments);
+    }
+    let answered = known
+        .reviews
+        .iter()
+        .rfind(|one| one.marker.job == input.job.job && one.marker.attempt == input.job.attempt);
+    if let Some(review) = answered {
+        return ReviewAction::Nothing {
+            review_id: review.id,
+        };
+    }
+    match known.reviews.last() {
+        Some(latest) if same_text(latest.body, body) => ReviewAction::Nothing {
+            review_id: latest.id,
+        },
+        Some(latest) => ReviewAction::Edit {
+            review_id: latest.id,
+            body: body.to_owned(),
+        },
+        // The list was cut before our latest review: the ledger knows it.
+        None => match input.last_review.filter(|_| input.existing.truncated) {
+            Some(review_id) => ReviewAction::Edit {
+                review_id,
+                body: body.to_owned(),
+            },
+            None => create(comments),
+        },
+    }
+}
+
+/// Forges may change line ends and drop blanks at the ends.
+fn same_text(one: &str, other: &str) -> bool {
+    let lines = |text: &str| -> Vec<String> {
+        text.trim()
+            .lines()
+            .map(|line| line.trim_end().to_owned())
+            .collect()
+    };
+    lines(one) == lines(other)
+}

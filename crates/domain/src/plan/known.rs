@@ -1,0 +1,166 @@
+//! What of ours stands on the pull request already.
+//!
+//! **Invariant:** a comment or review counts as ours only if our account wrote it and its marker's MAC
+//! verifies for this pull request. What others wrote, or pasted, is not looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ItemFate, PlanInput};
+use crate::ids::{CommentId, Fingerprint, ReviewId};
+use crate::marker::{self, Marker, ReviewMarker};
+use crate::review::Severity;
+use crate::thread::{ExistingReview, ExistingThread};
+
+/// Former names of files that are tried; a push that moves more is not matched by name.
+const MAX_GONE_PATHS: usize = 50;
+
+/// A comment of ours on a line.
+#[derive(Debug, Clone)]
+pub(super) struct KnownComment<'a> {
+    pub(super) id: CommentId,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) severity: Severity,
+    pub(super) path: &'a str,
+    /// Its thread, where the forge told.
+    pub(super) thread: Option<&'a ExistingThread>,
+    /// Whether the line it was about is no longer part of the diff.
+    pub(super) outdated: bool,
+}
+
+/// A submitted review of ours.
+#[derive(Debug, Clone)]
+pub(super) struct KnownReview<'a> {
+    pub(super) id: ReviewId,
+    pub(super) marker: ReviewMarker,
+    pub(super) body: &'a str,
+}
+
+/// Everything of ours.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known<'a> {
+    pub(super) comments: Vec<KnownComment<'a>>,
+    by_fingerprint: BTreeMap<Fingerprint, Vec<usize>>,
+    in_body: BTreeSet<Fingerprint>,
+    /// Oldest first.
+    pub(super) reviews: Vec<KnownReview<'a>>,
+    /// Begun and never submitted.
+    pub(super) pending: Vec<ReviewId>,
+    recorded: Option<&'a BTreeSet<Fingerprint>>,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn read(input: &PlanInput<'a>) -> Self {
+        let place = &input.job.pull_request;
+        let threads: BTreeMap<CommentId, &ExistingThread> = input
+            .existing
+            .threads
+            .iter()
+            .flat_map(|thread| thread.comments.iter().map(move |id| (*id, thread)))
+            .collect();
+        let mut known = Self {
+            recorded: Some(input.recorded),
+            ..Self::default()
+        };
+        for comment in input.existing.comments.iter().filter(|one| one.ours) {
+            let Some(Marker::Finding(said)) = marker::read(input.key, place, &comment.body) else {
+                continue;
+            };
+            let thread = threads.get(&comment.id).copied();
+            let at = known.comments.len();
+            known
+                .by_fingerprint
+                .entry(said.fingerprint.clone())
+                .or_default()
+                .push(at);
+            known.comments.push(KnownComment {
+                id: comment.id,
+                fingerprint: said.fingerprint,
+                severity: said.severity,
+                path: &comment.path,
+                thread,
+                outdated: comment.line.is_none() || thread.is_some_and(|thread| thread.outdated),
+            });
+        }
+        for review in input.existing.reviews.iter().filter(|one| one.ours) {
+            known.add_review(input, review);
+        }
+        known
+    }
+
+    fn add_review(&mut self, input: &PlanInput<'a>, review: &'a ExistingReview) {
+        if review.pending {
+            self.pending.push(review.id);
+            return;
+        }
+        let place = &input.job.pull_request;
+        if let Some(Marker::Review(said)) = marker::read(input.key, place, &review.body) {
+            self.in_body.extend(said.in_body.iter().cloned());
+            self.reviews.push(KnownReview {
+                id: review.id,
+                marker: said,
+                body: &review.body,
+            });
+        }
+    }
+
+    /// Returns names under which a finding of today may have been posted although the diff no longer
+    /// has such a file: a file that was new when it was commented on and was renamed since.
+    pub(super) fn gone_paths(&self, is_there: impl Fn(&str) -> bool) -> Vec<&'a str> {
+        let paths: BTreeSet<&str> = self.comments.iter().map(|one| one.path).collect();
+        paths
+            .into_iter()
+            .filter(|path| !is_there(path))
+            .take(MAX_GONE_PATHS)
+            .collect()
+    }
+
+    /// Returns that a finding is on a line already, under any of its identities.
+    ///
+    /// A thread that we resolved because the finding was gone does not count when it is back; one that
+    /// a person resolved counts unless the finding is worse than what they saw.
+    pub(super) fn comment_on(
+        &self,
+        identities: &[Fingerprint],
+        severity: Severity,
+    ) -> Option<ItemFate> {
+        let mut remembered = None;
+        for identity in identities {
+            let Some(at) = self.by_fingerprint.get(identity) else {
+                let is_recorded = self.recorded.is_some_and(|set| set.contains(identity));
+                if is_recorded && remembered.is_none() {
+                    remembered = Some(ItemFate::AlreadyThere {
+                        comment: None,
+                        resolved: false,
+                    });
+                }
+                continue;
+            };
+            let mut counting = at
+                .iter()
+                .filter_map(|at| self.comments.get(*at))
+                .filter(|comment| comment.counts_for(severity));
+            if let Some(comment) = counting.next() {
+                return Some(ItemFate::AlreadyThere {
+                    comment: Some(comment.id),
+                    resolved: comment.thread.is_some_and(|thread| thread.resolved),
+                });
+            }
+        }
+        remembered
+    }
+
+    /// Returns whether an earlier body, or the ledger, names the finding.
+    pub(super) fn in_body(&self, identities: &[Fingerprint]) -> bool {
+        identities.iter().any(|one| self.in_body.contains(one))
+    }
+}
+
+impl KnownComment<'_> {
+    fn counts_for(&self, severity: Severity) -> bool {
+        match self.thread {
+            Some(thread) if thread.resolved_by_us => false,
+            Some(thread) if thread.resolved => self.severity >= severity,
+            _ => true,
+        }
+    }
+}

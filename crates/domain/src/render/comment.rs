@@ -1,0 +1,78 @@
+//! The text of one comment on a line.
+//!
+//! **Invariant:** a suggestion is shown only if the plan checked it against the anchored lines.
+
+use super::words;
+use crate::anchor::Anchor;
+use crate::ids::Forge;
+use crate::plan::{Draft, JobFacts, PlanPolicy, Source};
+
+/// An explanation longer than this is not read.
+const MAX_MESSAGE_CHARS: usize = 6_000;
+/// How many other titles of the same finding are named.
+const MAX_ALSO: usize = 5;
+
+/// Returns a comment's text without its marker.
+pub(crate) fn comment(
+    draft: &Draft<'_>,
+    anchor: &Anchor,
+    policy: &PlanPolicy,
+    job: &JobFacts,
+) -> String {
+    let mut parts = vec![headline(draft, policy)];
+    parts.push(words::prose(draft.message, MAX_MESSAGE_CHARS, policy));
+    parts.push(also(draft, policy));
+    // GitLab's suggestions name their range in the fence; only one line is the same on both.
+    let fits_forge = job.pull_request.forge == Forge::Github || anchor.start_line.is_none();
+    if let Some(code) = draft.suggestion.filter(|_| fits_forge) {
+        parts.extend(words::suggestion(code));
+    }
+    parts.push(footer(draft, policy));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
+}
+
+/// `**High:** the title`
+pub(super) fn headline(draft: &Draft<'_>, policy: &PlanPolicy) -> String {
+    format!(
+        "**{}:** {}",
+        words::severity(draft.severity),
+        words::title(draft.title, draft.category, policy)
+    )
+}
+
+fn also(draft: &Draft<'_>, policy: &PlanPolicy) -> String {
+    if draft.also.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = draft
+        .also
+        .iter()
+        .take(MAX_ALSO)
+        .map(|title| words::title(title, draft.category, policy))
+        .collect();
+    let more = match draft.also.len().saturating_sub(MAX_ALSO) {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    format!("Also reported on these lines: {}{more}", named.join("; "))
+}
+
+/// What the finding rests on, in one quiet line.
+fn footer(draft: &Draft<'_>, policy: &PlanPolicy) -> String {
+    match draft.source {
+        Source::Floor => format!(
+            "_Found by a fixed check, not by a model:_ {}",
+            words::code(draft.category)
+        ),
+        Source::Model => {
+            let label = words::category_label(draft.category, policy);
+            let rule = draft
+                .rule
+                .filter(|rule| !rule.trim().is_empty())
+                .map(|rule| format!(" · rule {}", words::code(rule)))
+                .unwrap_or_default();
+            format!("_{label} · {}% sure_{rule}", draft.confidence)
+        }
+    }
+}

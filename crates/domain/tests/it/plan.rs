@@ -1,0 +1,5 @@
+//! What is posted, once, and what is not.
+
+mod cases;
+mod once;
+mod property;
