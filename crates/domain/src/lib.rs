@@ -21,6 +21,7 @@ pub mod job;
 pub mod marker;
 pub mod money;
 pub mod plan;
+pub mod price;
 pub mod prompt;
 mod render;
 pub mod request;

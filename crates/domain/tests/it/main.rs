@@ -19,6 +19,7 @@ mod bench;
 mod chunk;
 mod identity;
 mod plan;
+mod price;
 mod prompt;
 mod sanitise;
 mod webhook;
