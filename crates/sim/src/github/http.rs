@@ -3,11 +3,11 @@
 use std::sync::PoisonError;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::auth::{Caller, identify};
-use super::errors::{basic, not_accessible, not_found};
+use super::errors::{DOCS, basic, not_accessible, not_found};
 use super::limits::Cost;
 use super::path::decode;
 use super::render::Show;
@@ -147,12 +147,8 @@ impl Github {
     }
 
     fn route(&self, request: &Request) -> Option<(&'static Route, Vec<String>)> {
-        let prefix = &self.options().prefix;
-        let (path, outside) = match request.path.strip_prefix(prefix.as_str()) {
-            Some(rest) if rest.starts_with('/') => (rest, false),
-            _ => (request.path.as_str(), true),
-        };
-        // GHES serves GraphQL beside the REST prefix, and archives on the same host.
+        let prefix = self.options().prefix.as_str();
+        // GHES serves GraphQL beside the REST prefix.
         let graphql = if prefix.is_empty() {
             "/graphql"
         } else {
@@ -161,8 +157,20 @@ impl Github {
         if request.path == graphql {
             return find(&request.method, "/graphql");
         }
-        if outside || path == "/graphql" {
+        let path = self.path_of(request);
+        let inside = prefix.is_empty() || path.len() < request.path.len();
+        if !inside || path == "/graphql" {
             return None;
+        }
+        // The address that a renamed repository redirects to.
+        if let Some(rest) = path.strip_prefix("/repositories/") {
+            let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));
+            let world = self.world();
+            let repo = world.repos.get(&id.parse().ok()?)?.full_name();
+            return find(
+                &request.method,
+                format!("/repos/{repo}/{rest}").trim_end_matches('/'),
+            );
         }
         find(&request.method, path)
     }
@@ -295,7 +303,7 @@ impl Github {
             (Need::Nothing, _) | (Need::App, Caller::App) => return Ok(0),
             (Need::App, _) => return wrong("A JSON web token could not be decoded", 401),
             (Need::AppOfRepo, Caller::App) => {
-                let repo = named(vars, world)?;
+                let repo = self.named(vars, request, world)?;
                 world.installation_for(repo).ok_or_else(not_found)?;
                 return Ok(repo.id);
             }
@@ -315,9 +323,54 @@ impl Github {
         let Need::Repo(permissions, level) = route.need else {
             return Ok(0);
         };
-        let repo = named(vars, world)?;
+        let repo = self.named(vars, request, world)?;
         self.permit(route, world, caller, repo, permissions, level)?;
         Ok(repo.id)
+    }
+
+    /// Returns the repository that a path's first two variables name; a former name is redirected.
+    fn named<'a>(
+        &self,
+        vars: &[String],
+        request: &Request,
+        world: &'a World,
+    ) -> Result<&'a Repo, Reply> {
+        let (Some(owner), Some(name)) = (vars.first(), vars.get(1)) else {
+            return Err(not_found());
+        };
+        let full_name = format!("{owner}/{name}");
+        if let Some(repo) = world
+            .repo_id(&full_name)
+            .and_then(|id| world.repos.get(&id))
+        {
+            return Ok(repo);
+        }
+        let moved = world
+            .former_names
+            .get(&full_name.to_ascii_lowercase())
+            .ok_or_else(not_found)?;
+        let rest: Vec<&str> = self.path_of(request).splitn(5, '/').skip(4).collect();
+        let rest = rest
+            .first()
+            .map_or_else(String::new, |rest| format!("/{rest}"));
+        let query = if request.query.is_empty() { "" } else { "?" };
+        let url = format!(
+            "{}/repositories/{moved}{rest}{query}{}",
+            self.urls().api,
+            request.query
+        );
+        let status = if request.method == "GET" { 301 } else { 307 };
+        let body = json!({ "message": "Moved Permanently", "url": url, "documentation_url": DOCS });
+        Err(Reply::json(status, &body).with("location", url))
+    }
+
+    /// Returns a request's path without the prefix of the API.
+    fn path_of<'a>(&self, request: &'a Request) -> &'a str {
+        let prefix = self.options().prefix.as_str();
+        match request.path.strip_prefix(prefix) {
+            Some(rest) if rest.starts_with('/') => rest,
+            _ => &request.path,
+        }
     }
 
     /// Checks that a credential may do something in a repository.
@@ -524,15 +577,6 @@ impl Cx<'_> {
             .unwrap_or(&self.request.path);
         format!("{}{path}", self.github.urls().api)
     }
-}
-
-/// Returns the repository that a path's first two variables name.
-fn named<'a>(vars: &[String], world: &'a World) -> Result<&'a Repo, Reply> {
-    let (Some(owner), Some(name)) = (vars.first(), vars.get(1)) else {
-        return Err(not_found());
-    };
-    let id = world.repo_id(&format!("{owner}/{name}"));
-    id.and_then(|id| world.repos.get(&id)).ok_or_else(not_found)
 }
 
 /// Returns the decoded variables of a path for which `matched` segments were found.

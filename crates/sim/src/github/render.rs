@@ -179,6 +179,13 @@ impl Show<'_> {
         })
     }
 
+    /// Returns an installation as most of its webhooks show it: times as seconds since 1970.
+    pub(crate) fn installation_in_seconds(&self, installation: &Installation) -> Value {
+        let seconds = installation.created.timestamp();
+        let times = json!({ "created_at": seconds, "updated_at": seconds });
+        merged(self.installation(installation), times)
+    }
+
     /// Returns the address of a repository in the API.
     pub(crate) fn repo_url(&self, repo: &Repo) -> String {
         format!("{}/repos/{}", self.urls.api, repo.full_name())

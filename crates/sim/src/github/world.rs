@@ -47,6 +47,8 @@ pub(crate) struct World {
     last_id: u64,
     pub(crate) accounts: BTreeMap<String, Account>,
     pub(crate) repos: BTreeMap<u64, Repo>,
+    /// Names that repositories had before, in lower case.
+    pub(crate) former_names: BTreeMap<String, u64>,
     pub(crate) installations: BTreeMap<u64, Installation>,
     pub(crate) tokens: HashMap<String, Token>,
     pub(crate) deliveries: Vec<super::webhooks::Delivery>,

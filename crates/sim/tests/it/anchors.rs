@@ -45,7 +45,8 @@ fn edits() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
 }
 
 fn text(lines: &[u8]) -> String {
-    lines.iter().map(|line| format!("text {line}\n")).collect()
+    let lines: Vec<String> = lines.iter().map(|line| format!("text {line}\n")).collect();
+    lines.concat()
 }
 
 /// Which lines git itself shows, walked from the text of a separate `git diff`.
@@ -136,7 +137,9 @@ proptest! {
         let gh = world.gh();
         let head = format!("follow-{case}");
         let numbered = |lines: &[u8]| -> String {
-            lines.iter().enumerate().map(|(n, line)| format!("text {line} {n}\n")).collect()
+            let lines: Vec<String> =
+                lines.iter().enumerate().map(|(n, line)| format!("text {line} {n}\n")).collect();
+            lines.concat()
         };
         // Every line is unique, so that "the same line" has one meaning.
         let before = numbered(&first);
@@ -148,13 +151,10 @@ proptest! {
             return Ok(());
         };
         let wanted = before.lines().nth(usize::try_from(line).unwrap() - 1).unwrap().to_owned();
-        let after: String = before
-            .lines()
-            .enumerate()
-            .filter(|(n, _)| second.get(*n) != Some(&3))
-            .map(|(_, l)| format!("{l}\n"))
-            .collect::<String>()
-            + "one more\n";
+        let kept = before.lines().enumerate().filter(|(n, _)| second.get(*n) != Some(&3));
+        let mut after: Vec<&str> = kept.map(|(_, line)| line).collect();
+        after.push("one more");
+        let after = after.join("\n") + "\n";
         gh.commit(REPO, &head, &Commit::by("bob", "Two").write("f.txt", &after)).unwrap();
         let place = after.lines().position(|l| l == wanted).map(|n| u64::try_from(n).unwrap() + 1);
         let comment = &gh.threads(REPO, pull).unwrap()[0].comments[0];

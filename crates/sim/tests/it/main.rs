@@ -10,11 +10,17 @@
 mod access;
 mod anchors;
 mod changes;
+mod checks;
 mod client;
 mod contents;
+mod faults;
+mod finish;
 mod graphql;
+mod limits;
 mod material;
 mod reviews;
 mod schema;
 mod smoke;
+mod talk;
+mod webhooks;
 mod world;

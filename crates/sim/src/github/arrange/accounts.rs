@@ -124,7 +124,7 @@ impl Github {
             let shown = world
                 .installations
                 .get(&installation)
-                .map(|i| show.installation(i));
+                .map(|i| show.installation_in_seconds(i));
             json!({
                 "action": "removed",
                 "installation": shown,
@@ -210,6 +210,11 @@ impl Github {
         let Some(installation) = world.installations.get(&id) else {
             return;
         };
+        let shown = if action.ends_with("suspend") {
+            show.installation(installation)
+        } else {
+            show.installation_in_seconds(installation)
+        };
         let repos: Vec<Value> = world
             .repos
             .values()
@@ -223,7 +228,7 @@ impl Github {
             .collect();
         let payload = json!({
             "action": action,
-            "installation": show.installation(installation),
+            "installation": shown,
             "repositories": repos,
             "requester": null,
             "sender": show.user(by),

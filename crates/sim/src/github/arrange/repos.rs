@@ -152,7 +152,8 @@ impl Github {
         Ok(())
     }
 
-    /// Gives a repository another owner or name; its number stays.
+    /// Gives a repository another owner or name; its number stays, and requests under the old name
+    /// are redirected until somebody else takes it.
     pub fn rename_repo(&self, from: &str, to: &str) -> Result<(), StateError> {
         let mut world = self.world();
         let taken = world.repo_id(to).is_some();
@@ -162,8 +163,10 @@ impl Github {
             .ok_or_else(|| StateError::conflict(format!("cannot rename to {to}")))?;
         world.account(owner);
         let repo = world.repo_named_mut(from)?;
+        let (id, former) = (repo.id, repo.full_name().to_ascii_lowercase());
         owner.clone_into(&mut repo.owner);
         name.clone_into(&mut repo.name);
+        world.former_names.insert(former, id);
         Ok(())
     }
 

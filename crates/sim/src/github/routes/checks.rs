@@ -395,12 +395,15 @@ pub(crate) fn combined_status(cx: &mut Cx<'_>) -> Answer {
     };
     let url = cx.show().repo_url(repo);
     cx.page(latest.len(), |range| {
-        let shown: Vec<Value> = latest
-            .get(range)
-            .unwrap_or_default()
-            .iter()
-            .map(|status| cx.show().status(repo, status))
-            .collect();
+        let mut shown = Vec::new();
+        for status in latest.get(range).unwrap_or_default() {
+            let mut status = cx.show().status(repo, status);
+            // The combined view does not say who set it.
+            if let Some(status) = status.as_object_mut() {
+                status.remove("creator");
+            }
+            shown.push(status);
+        }
         Ok(json!({
             "state": state,
             "statuses": shown,
