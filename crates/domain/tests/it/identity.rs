@@ -133,3 +133,197 @@ fn short_keys_are_refused_and_keys_are_never_printed() {
     );
     assert_eq!(format!("{:?}", key()), "MarkerKey(..)");
 }
+
+mod same_finding {
+    //! What makes two findings the same finding.
+
+    use mirilla_domain::anchor::{FileLines, Wanted, place};
+    use mirilla_domain::fingerprint::{Subject, anchored, normalise, unanchored};
+    use mirilla_domain::ids::Fingerprint;
+    use mirilla_domain::review::Side;
+    use proptest::prelude::*;
+
+    /// A new file with these lines.
+    fn file(lines: &[&str]) -> FileLines {
+        let body: Vec<String> = lines.iter().map(|line| format!("+{line}\n")).collect();
+        let diff = format!(
+            "diff --git a/f.rs b/f.rs\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/f.rs\n@@ -0,0 +1,{} @@\n{}",
+            lines.len(),
+            body.concat()
+        );
+        FileLines::of(&mirilla_diff::parse(diff.as_bytes()).files[0]).unwrap()
+    }
+
+    fn subject(symbol: Option<&str>) -> Subject<'_> {
+        Subject {
+            category: "correctness",
+            symbol,
+        }
+    }
+
+    fn at(file: &FileLines, line: u32) -> Fingerprint {
+        range(file, line, line)
+    }
+
+    fn range(file: &FileLines, line: u32, end: u32) -> Fingerprint {
+        let wanted = Wanted {
+            side: Side::Right,
+            line,
+            end_line: Some(end),
+            quote: None,
+        };
+        let anchor = place(file, &wanted).unwrap();
+        anchored("f.rs", subject(None), file, &anchor)
+    }
+
+    const CODE: [&str; 5] = [
+        "fn pay() {",
+        "    charge(card, amount);",
+        "}",
+        "fn refund() {",
+        "}",
+    ];
+
+    #[test]
+    fn identity_survives_shifts_and_reindenting() {
+        let before = file(&CODE);
+        let mut moved = vec!["use a;", "use b;", ""];
+        let tabbed: Vec<String> = CODE
+            .iter()
+            .map(|line| line.replace("    ", "\t\t"))
+            .collect();
+        moved.extend(tabbed.iter().map(String::as_str));
+        let after = file(&moved);
+        assert_eq!(at(&before, 2), at(&after, 5));
+        assert_eq!(range(&before, 1, 2), range(&after, 4, 5));
+    }
+
+    #[test]
+    fn identity_changes_with_path_category_symbol_and_text() {
+        let file = file(&CODE);
+        let anchor = place(
+            &file,
+            &Wanted {
+                side: Side::Right,
+                line: 2,
+                end_line: None,
+                quote: None,
+            },
+        )
+        .unwrap();
+        let base = anchored("f.rs", subject(None), &file, &anchor);
+        let other = Subject {
+            category: "data-loss",
+            symbol: None,
+        };
+        for different in [
+            anchored("g.rs", subject(None), &file, &anchor),
+            anchored("f.rs", other, &file, &anchor),
+            anchored("f.rs", subject(Some("pay")), &file, &anchor),
+            at(&file, 1),
+            range(&file, 1, 2),
+        ] {
+            assert_ne!(base, different);
+        }
+        // However the model spells the symbol.
+        let named = |symbol| anchored("f.rs", subject(Some(symbol)), &file, &anchor);
+        for spelling in ["Pay::pay", "pay()", "Pay.pay(card, amount)", "Pay#pay"] {
+            assert_eq!(named(spelling), named("pay"), "{spelling}");
+        }
+    }
+
+    #[test]
+    fn short_lines_are_told_apart_by_neighbours_and_equal_ones_by_their_order() {
+        let file = file(&[
+            "a {",
+            "}",
+            "b {",
+            "}",
+            "call_something();",
+            "x",
+            "call_something();",
+        ]);
+        // `}` after `a {` and `}` after `b {`.
+        assert_ne!(at(&file, 2), at(&file, 4));
+        // Equal long lines: which of them.
+        assert_ne!(at(&file, 5), at(&file, 7));
+        let declined_elsewhere = self::file(&["c {", "}"]);
+        assert_ne!(at(&file, 2), at(&declined_elsewhere, 2));
+    }
+
+    #[test]
+    fn finding_without_a_place_is_known_by_its_quote() {
+        let one = unanchored("f.rs", subject(None), Some("a  b"));
+        assert_eq!(one, unanchored("f.rs", subject(None), Some(" a b ")));
+        assert_ne!(one, unanchored("f.rs", subject(None), None));
+        assert_ne!(one, unanchored("g.rs", subject(None), Some("a b")));
+    }
+
+    proptest! {
+        #[test]
+        fn lines_added_before_change_nothing(
+            before in proptest::collection::vec("[a-z]{8,12} above", 0..20),
+            code in proptest::collection::vec("[ \t]{0,4}[a-z(){};]{0,12}", 1..8),
+            pick in any::<proptest::sample::Index>(),
+        ) {
+            let lines: Vec<&str> = code.iter().map(String::as_str).collect();
+            let line = u32::try_from(pick.index(lines.len())).unwrap() + 1;
+            let alone = file(&lines);
+            let mut shifted: Vec<&str> = before.iter().map(String::as_str).collect();
+            shifted.extend(&lines);
+            let moved = file(&shifted);
+            let offset = u32::try_from(before.len()).unwrap();
+            let text: String = alone.get(Side::Right, line).unwrap().text.clone();
+            // The first line's neighbour above is another one now, and a short line knows it.
+            let is_short = text.chars().filter(|c| c.is_alphanumeric()).count() < 8;
+            prop_assume!(!(is_short && line == 1 && !before.is_empty()));
+            prop_assert_eq!(at(&alone, line), at(&moved, line + offset));
+        }
+
+        #[test]
+        fn normalising_twice_is_normalising_once(text in any::<Vec<u8>>()) {
+            let once = normalise(&text);
+            prop_assert_eq!(normalise(once.as_bytes()), once);
+        }
+    }
+}
+
+mod hostile_markers {
+    //! A marker is read only if it is ours.
+
+    use proptest::prelude::*;
+
+    use super::{finding, fingerprint, here, key, review};
+    use mirilla_domain::marker::{read, write};
+
+    proptest! {
+        #[test]
+        fn text_that_we_did_not_sign_is_never_a_marker(
+            before in ".{0,60}",
+            said in "(finding|review)=[0-9a-f]{32} [a-z=0-9 ,]{0,60}",
+            mac in "[0-9a-f]{0,70}",
+            after in ".{0,20}",
+        ) {
+            let body = format!("{before}\n<!-- mirilla v1 {said} mac={mac} -->{after}");
+            prop_assert_eq!(read(&key(), &here(), &body), None);
+        }
+
+        #[test]
+        fn one_changed_character_voids_a_marker(
+            at in any::<proptest::sample::Index>(),
+            with in "[0-9a-z=, ]",
+            is_review in any::<bool>(),
+        ) {
+            let said = if is_review { review(vec![fingerprint(3)]) } else { finding(3) };
+            let line = write(&key(), &here(), &said);
+            // Up to the MAC's last digit; what follows it is only the closing.
+            let inner = line.len() - " -->".len();
+            let at = at.index(inner);
+            let mut changed = line.clone();
+            changed.replace_range(at..=at, &with);
+            // Hex digits of the MAC may be written in either case.
+            prop_assume!(!changed.eq_ignore_ascii_case(&line));
+            prop_assert_eq!(read(&key(), &here(), &changed), None);
+        }
+    }
+}

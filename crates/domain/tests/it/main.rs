@@ -14,6 +14,7 @@
     reason = "test code"
 )]
 
+mod anchor;
 mod answer;
 mod bench;
 mod chunk;
