@@ -6,7 +6,7 @@ use mirilla_ports::forge::NewReview;
 use mirilla_ports::{ForgeRead as _, ForgeWrite as _};
 
 use crate::cases_writes::comment;
-use crate::support::{MemoryWriter, World};
+use crate::support::{MemoryWriter, World, repo};
 
 /// design.md, section 10: token mint, archive redirect and read-back included.
 const COLLECTOR_CALLS: usize = 7;
@@ -17,7 +17,7 @@ async fn collector_and_poster_keep_their_budgets() {
     let world = World::new();
     let reader = world.reader();
 
-    let live = reader.pull_request(&world.repo(), &world.id).await.unwrap();
+    let live = reader.pull_request(&repo(), &world.id).await.unwrap();
     assert!(live.open && !live.draft && !live.from_fork);
     assert_eq!(live.author.as_ref().unwrap().as_str(), "bob");
     let fetched = reader.diff(&live).await.unwrap();
@@ -26,7 +26,7 @@ async fn collector_and_poster_keep_their_budgets() {
     // The base's own later commit is no part of it.
     assert!(!text.contains("other.txt") && fetched.merge_base != live.base);
     assert_eq!(fetched.missing, []);
-    let (writer, stored) = MemoryWriter::new(1 << 20);
+    let (writer, stored) = MemoryWriter::within(1 << 20);
     reader
         .archive(&live.repo_name, &live.head, writer)
         .await
@@ -80,7 +80,7 @@ async fn collector_and_poster_keep_their_budgets() {
 }
 
 async fn first_post(world: &World, merge_base: &mirilla_domain::ids::CommitSha) {
-    let (writer, repo, pr) = (world.writer(), world.repo(), world.id.pr);
+    let (writer, repo, pr) = (world.writer(), repo(), world.id.pr);
     let live = writer
         .reader()
         .pull_request(&repo, &world.id)
@@ -107,7 +107,7 @@ async fn first_post(world: &World, merge_base: &mirilla_domain::ids::CommitSha) 
 }
 
 async fn second_post(world: &World, merge_base: &mirilla_domain::ids::CommitSha) {
-    let (writer, repo, pr) = (world.writer(), world.repo(), world.id.pr);
+    let (writer, repo, pr) = (world.writer(), repo(), world.id.pr);
     let live = writer
         .reader()
         .pull_request(&repo, &world.id)

@@ -70,7 +70,7 @@ async fn case_055_own_comment_on_the_second_page_is_seen() {
     let mut expected = case.expected();
     let server = Script::of_case(&case.json("script.json"), &clock).await;
     server.get("/repos/acme/shop/pulls/7/reviews", &json!([]));
-    add_threads(&server, json!([]));
+    add_threads(&server, &json!([]));
     let existing = reader(&server.base, &clock)
         .existing(&repo(), pull(1).id.pr)
         .await
@@ -94,7 +94,7 @@ async fn case_055_own_comment_on_the_second_page_is_seen() {
     server.finish();
 }
 
-fn add_threads(server: &Script, nodes: Value) {
+fn add_threads(server: &Script, nodes: &Value) {
     let threads = json!({"pageInfo": {"hasNextPage": false, "endCursor": null}, "nodes": nodes});
     let data = json!({"data": {"repository": {"pullRequest": {"reviewThreads": threads}}}});
     server.add("POST", "/graphql", None, vec![Reply::json(200, &data)]);
@@ -208,7 +208,7 @@ async fn case_076_outdated_and_ghost_comments_are_read() {
         "/repos/acme/shop/pulls/7/comments",
         &case.json("comments.json"),
     );
-    add_threads(&server, json!([]));
+    add_threads(&server, &json!([]));
     let existing = reader(&server.base, &clock)
         .existing(&repo(), pull(1).id.pr)
         .await

@@ -44,23 +44,17 @@ async fn redirects_and_links_off_the_list_are_refused_by_name() {
     let world = World::new();
     let trap = world.sim.trap_url().unwrap();
     let reader = world.reader();
-    let live = reader.pull_request(&world.repo(), &world.id).await.unwrap();
+    let live = reader.pull_request(&repo(), &world.id).await.unwrap();
     let faults = world.gh().faults();
     for (url, host) in elsewhere(&trap) {
         let redirect = || Fault::Redirect { to: url.clone() };
         faults.on_next("GET /repos/{o}/{r}/pulls/{n}", redirect());
-        let error = reader
-            .pull_request(&world.repo(), &world.id)
-            .await
-            .unwrap_err();
+        let error = reader.pull_request(&repo(), &world.id).await.unwrap_err();
         assert!(chain(&error).contains(&host), "{url}: {}", chain(&error));
 
         faults.on_next("GET /repos/{o}/{r}/zipball/{ref}", redirect());
-        let (sink, stored) = MemoryWriter::new(1 << 20);
-        let error = reader
-            .archive(&world.repo(), &live.head, sink)
-            .await
-            .unwrap_err();
+        let (sink, stored) = MemoryWriter::within(1 << 20);
+        let error = reader.archive(&repo(), &live.head, sink).await.unwrap_err();
         assert!(chain(&error).contains(&host), "{url}: {}", chain(&error));
         assert!(stored.lock().unwrap().dropped && !stored.lock().unwrap().finished);
 
@@ -68,14 +62,11 @@ async fn redirects_and_links_off_the_list_are_refused_by_name() {
             "GET /repos/{o}/{r}/pulls/{n}/comments",
             Fault::LinkTo { url: url.clone() },
         );
-        let error = reader
-            .existing(&world.repo(), world.id.pr)
-            .await
-            .unwrap_err();
+        let error = reader.existing(&repo(), world.id.pr).await.unwrap_err();
         assert!(chain(&error).contains(&host), "{url}: {}", chain(&error));
 
         faults.on_next("POST /graphql", redirect());
-        let files = reader.files(&world.repo(), "main", &["REVIEW.md"]).await;
+        let files = reader.files(&repo(), "main", &["REVIEW.md"]).await;
         let error = files.unwrap_err();
         assert!(
             matches!(error, ForgeError::Unavailable { .. }),
@@ -86,7 +77,7 @@ async fn redirects_and_links_off_the_list_are_refused_by_name() {
         faults.on_next("POST /repos/{o}/{r}/pulls/{n}/reviews", redirect());
         let error = world
             .writer()
-            .create_review(&world.repo(), world.id.pr, &review(vec![]))
+            .create_review(&repo(), world.id.pr, &review(vec![]))
             .await
             .unwrap_err();
         // Nothing was done, so this is no lost write.
@@ -112,7 +103,7 @@ async fn token_is_not_sent_to_the_archive_host() {
     codeload.add("GET", "/acme/shop/legacy.zip/x", None, vec![zip]);
 
     // Without the archive host among the operator's, it is not even contacted.
-    let (sink, _) = MemoryWriter::new(1 << 20);
+    let (sink, _) = MemoryWriter::within(1 << 20);
     let refused = reader(&api.base, &clock)
         .archive(&repo(), &pull(1).head, sink)
         .await;
@@ -126,7 +117,7 @@ async fn token_is_not_sent_to_the_archive_host() {
     allowed.archive_hosts = vec![codeload.base.strip_prefix("http://").unwrap().to_owned()];
     let token = mirilla_forge::ReadToken::plain(READ_TOKEN.into());
     let half = reader_with(allowed.into(), std::sync::Arc::new(token), us(), &clock);
-    let (sink, stored) = MemoryWriter::new(1 << 20);
+    let (sink, stored) = MemoryWriter::within(1 << 20);
     half.archive(&repo(), &pull(1).head, sink).await.unwrap();
     assert_eq!(stored.lock().unwrap().bytes, b"PK\x05\x06rest");
     let bearer = format!("Bearer {READ_TOKEN}");

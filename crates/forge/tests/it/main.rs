@@ -6,14 +6,24 @@
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::needless_update,
+    clippy::print_stdout,
     clippy::disallowed_methods,
     clippy::format_push_string,
     reason = "test code"
 )]
 
+mod archive;
 mod budget;
 mod cases;
 mod cases_limits;
 mod cases_writes;
+mod diff_fallback;
+mod existing;
+mod files;
 mod hosts;
+mod minter;
+mod reads;
 mod support;
+mod writes;

@@ -5,9 +5,9 @@ mod things;
 mod world;
 
 pub(crate) use script::{Reply, Script, Seen};
-pub(crate) use things::{Fixed, MemoryWriter, Stored, TestClock, case, pull, pull_json, repo};
+pub(crate) use things::{Fixed, MemoryWriter, TestClock, case, pull, pull_json, repo};
 
-pub(crate) use world::{REPO, World, numbered};
+pub(crate) use world::{REPO, World};
 
 use std::sync::Arc;
 

@@ -325,17 +325,14 @@ impl State {
             .iter_mut()
             .filter(|route| fits(route))
             .max_by_key(|route| (route.accept.is_some(), !route.query.is_empty()));
-        let reply = match found {
-            Some(route) => {
-                let at = route.played.min(route.replies.len() - 1);
-                route.played += 1;
-                route.replies[at].clone()
-            }
-            None => {
-                self.unmatched
-                    .push(format!("{} {}", seen.method, seen.path));
-                Reply::json(404, &json!({"message": "Not Found"}))
-            }
+        let reply = if let Some(route) = found {
+            let at = route.played.min(route.replies.len() - 1);
+            route.played += 1;
+            route.replies[at].clone()
+        } else {
+            self.unmatched
+                .push(format!("{} {}", seen.method, seen.path));
+            Reply::json(404, &json!({"message": "Not Found"}))
         };
         self.seen.push(seen);
         reply

@@ -76,7 +76,7 @@ pub(crate) struct MemoryWriter {
 }
 
 impl MemoryWriter {
-    pub(crate) fn new(limit: u64) -> (Box<dyn ArtifactWriter>, Arc<Mutex<Stored>>) {
+    pub(crate) fn within(limit: u64) -> (Box<dyn ArtifactWriter>, Arc<Mutex<Stored>>) {
         let stored = Arc::new(Mutex::new(Stored::default()));
         let writer = Self {
             limit,

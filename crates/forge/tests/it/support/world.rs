@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mirilla_domain::ids::{
-    Forge, InstallationId, PrNumber, PullRequestRef, RepoId, RepoName, Timestamp,
-};
+use mirilla_domain::ids::{Forge, InstallationId, PrNumber, PullRequestRef, RepoId, Timestamp};
 use mirilla_forge::github::{
     AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami, WriteGate,
 };
@@ -49,6 +47,11 @@ pub(crate) fn numbered(changed: &[(usize, &str)]) -> String {
             text.map_or_else(|| format!("line {n}\n"), |(_, text)| format!("{text}\n"))
         })
         .collect()
+}
+
+/// The App's account.
+fn us() -> Whoami {
+    Whoami::Known(Identity::of_app("mirilla"))
 }
 
 impl World {
@@ -113,10 +116,6 @@ impl World {
         self.sim.github()
     }
 
-    pub(crate) fn repo(&self) -> RepoName {
-        RepoName::parse(REPO).unwrap()
-    }
-
     pub(crate) fn settings(&self) -> Arc<GithubSettings> {
         let mut settings = GithubSettings::parse(&self.sim.github_api_url()).unwrap();
         let archives: url::Url = self.gh().archive_url().parse().unwrap();
@@ -141,10 +140,6 @@ impl World {
         ))
     }
 
-    pub(crate) fn us(&self) -> Whoami {
-        Whoami::Known(Identity::of_app("mirilla"))
-    }
-
     pub(crate) fn reader(&self) -> GithubReader {
         let settings = self.settings();
         let tokens = self.minter().source(self.id.repo, self.installation);
@@ -152,7 +147,7 @@ impl World {
             settings.client().unwrap(),
             settings,
             Arc::new(tokens),
-            self.us(),
+            us(),
             self.clock(),
             Arc::new(Fixed),
         )
@@ -165,7 +160,7 @@ impl World {
             settings.client().unwrap(),
             settings,
             Arc::new(tokens),
-            self.us(),
+            us(),
             Arc::new(WriteGate::default()),
             self.clock(),
             Arc::new(Fixed),
