@@ -46,10 +46,13 @@ pub(crate) struct Run {
 }
 
 impl<'a> Cursor<'a> {
+    /// Starts at the first line, after a byte order mark: some shells put one in front of what they
+    /// redirect to a file, and the first file's header would not be seen.
     pub(crate) fn new(input: &'a [u8]) -> Self {
+        let text = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
         Self {
             input,
-            at: 0,
+            at: input.len().saturating_sub(text.len()),
             ends: LineEnds::new(input),
         }
     }

@@ -11,6 +11,7 @@
 )]
 
 mod cases;
+mod forms;
 mod git;
 mod golden;
 mod hostile;

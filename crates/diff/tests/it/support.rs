@@ -55,7 +55,11 @@ pub(crate) fn assert_file_invariants(file: &FileDiff<'_>) {
             match line.kind {
                 LineKind::Added => added.push(line.new.unwrap()),
                 LineKind::Deleted => deleted.push(line.old.unwrap()),
-                LineKind::Context => assert!(line.old.is_some() && line.new.is_some()),
+                LineKind::Context => {
+                    assert!(line.new.is_some());
+                    let old = line.old.unwrap();
+                    assert!(!file.commentable(Side::Left, old), "{file:?}");
+                }
             }
             assert!(!line.text.contains(&b'\n'), "a line holds no LF");
         }
