@@ -37,7 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["mirilla-domain", "mirilla-ports", "mirilla-http"],
     ),
     ("mirilla-local", &["mirilla-domain", "mirilla-ports"]),
-    ("mirilla-telemetry", &[]),
+    ("mirilla-telemetry", &["mirilla-domain"]),
     ("mirilla-sim", &[]),
     (
         "mirilla",
