@@ -102,6 +102,11 @@ impl CallLog {
         self.lock().calls.clone()
     }
 
+    /// Returns the latest call.
+    pub(crate) fn last(&self) -> Option<Call> {
+        self.lock().calls.last().cloned()
+    }
+
     /// Returns how often each route was called.
     pub(crate) fn counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();

@@ -156,6 +156,11 @@ impl Github {
         self.0.log.calls()
     }
 
+    /// Returns the latest call.
+    pub fn last_call(&self) -> Option<Call> {
+        self.0.log.last()
+    }
+
     /// Returns how often each route was called.
     pub fn counts(&self) -> BTreeMap<String, usize> {
         self.0.log.counts()

@@ -10,7 +10,7 @@ use sha2::Sha256;
 use super::Github;
 use super::options::HookEncoding;
 use super::render::{Show, merged, node_id};
-use super::world::{AccountKind, StateError, World};
+use super::world::{AccountKind, HookConfig, StateError, World};
 
 /// One delivery as it goes over the wire: `POST` these headers and this body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,13 @@ pub struct WebhookDelivery {
 /// A delivery as the log keeps it.
 #[derive(Debug, Clone)]
 pub(crate) struct Delivery {
-    pub(crate) wire: WebhookDelivery,
+    pub(crate) id: u64,
+    pub(crate) guid: String,
+    pub(crate) event: String,
+    pub(crate) action: Option<String>,
+    pub(crate) redelivery: bool,
+    /// The hook's settings when it was sent.
+    pub(crate) hook: HookConfig,
     pub(crate) at: DateTime<Utc>,
     pub(crate) payload: Value,
     pub(crate) installation: Option<u64>,
@@ -72,7 +78,8 @@ impl Github {
         let taken = std::mem::take(&mut world.outbox);
         taken
             .into_iter()
-            .filter_map(|index| world.deliveries.get(index).map(|d| d.wire.clone()))
+            .filter_map(|index| world.deliveries.get(index))
+            .map(|delivery| delivery.wire(self.options().app.id))
             .collect()
     }
 
@@ -107,7 +114,7 @@ impl Github {
 
     fn record_outcome(&self, delivery: u64, outcome: Outcome) -> Result<(), StateError> {
         let mut world = self.world();
-        let found = world.deliveries.iter_mut().find(|d| d.wire.id == delivery);
+        let found = world.deliveries.iter_mut().find(|d| d.id == delivery);
         let found = found.ok_or_else(|| StateError::missing(format!("delivery {delivery}")))?;
         found.outcome = Some(outcome);
         Ok(())
@@ -197,75 +204,90 @@ impl Github {
             .get("action")
             .and_then(Value::as_str)
             .map(str::to_owned);
-        let delivery = Delivery {
-            wire: WebhookDelivery {
-                id,
-                guid,
-                event: event.to_owned(),
-                action,
-                redelivery: false,
-                headers: Vec::new(),
-                body: Vec::new(),
-            },
+        world.outbox.push(world.deliveries.len());
+        world.deliveries.push(Delivery {
+            id,
+            guid,
+            event: event.to_owned(),
+            action,
+            redelivery: false,
+            hook: world.hook.clone(),
             at: self.now(),
             payload,
             installation,
             repository,
             outcome: None,
-        };
-        self.send(world, delivery);
+        });
     }
 
     /// Queues a logged delivery once more, under its guid; returns whether there is one.
     pub(crate) fn redeliver(&self, world: &mut World, delivery: u64) -> bool {
-        let Some(old) = world.deliveries.iter().find(|d| d.wire.id == delivery) else {
+        let Some(old) = world.deliveries.iter().find(|d| d.id == delivery) else {
             return false;
         };
         let mut again = old.clone();
-        again.wire.id = world.next_id();
-        again.wire.redelivery = true;
+        again.id = world.next_id();
+        again.redelivery = true;
+        again.hook = world.hook.clone();
         again.at = self.now();
         again.outcome = None;
-        self.send(world, again);
+        world.outbox.push(world.deliveries.len());
+        world.deliveries.push(again);
         true
     }
+}
 
-    fn send(&self, world: &mut World, mut delivery: Delivery) {
-        let json = delivery.payload.to_string();
-        let (content_type, body) = if world.hook.form {
-            let form: String = url::form_urlencoded::byte_serialize(json.as_bytes()).collect();
-            (
-                "application/x-www-form-urlencoded",
-                format!("payload={form}"),
-            )
+impl Delivery {
+    /// Returns the headers of the delivery of a body.
+    fn headers(&self, app: u64, body: &[u8]) -> Vec<(String, String)> {
+        let content_type = if self.hook.form {
+            "application/x-www-form-urlencoded"
         } else {
-            ("application/json", json)
+            "application/json"
         };
-        let app = self.options().app.id.to_string();
         let mut headers = vec![
             ("Accept", "*/*".to_owned()),
             ("Content-Type", content_type.to_owned()),
             ("User-Agent", "GitHub-Hookshot/5imu1a7".to_owned()),
-            ("X-GitHub-Delivery", delivery.wire.guid.clone()),
-            ("X-GitHub-Event", delivery.wire.event.clone()),
+            ("X-GitHub-Delivery", self.guid.clone()),
+            ("X-GitHub-Event", self.event.clone()),
             ("X-GitHub-Hook-ID", "400000001".to_owned()),
-            ("X-GitHub-Hook-Installation-Target-ID", app),
+            ("X-GitHub-Hook-Installation-Target-ID", app.to_string()),
             (
                 "X-GitHub-Hook-Installation-Target-Type",
                 "integration".to_owned(),
             ),
         ];
-        if !world.hook.secret.is_empty() {
-            let signature = hook_signature(&world.hook.secret, body.as_bytes());
-            headers.push(("X-Hub-Signature-256", signature));
+        if !self.hook.secret.is_empty() {
+            headers.push((
+                "X-Hub-Signature-256",
+                hook_signature(&self.hook.secret, body),
+            ));
         }
-        delivery.wire.headers = headers
+        headers
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value))
-            .collect();
-        delivery.wire.body = body.into_bytes();
-        world.outbox.push(world.deliveries.len());
-        world.deliveries.push(delivery);
+            .collect()
+    }
+
+    /// Returns the delivery as it goes over the wire of the App's hook.
+    pub(crate) fn wire(&self, app: u64) -> WebhookDelivery {
+        let json = self.payload.to_string();
+        let body = if self.hook.form {
+            let form: String = url::form_urlencoded::byte_serialize(json.as_bytes()).collect();
+            format!("payload={form}").into_bytes()
+        } else {
+            json.into_bytes()
+        };
+        WebhookDelivery {
+            id: self.id,
+            guid: self.guid.clone(),
+            event: self.event.clone(),
+            action: self.action.clone(),
+            redelivery: self.redelivery,
+            headers: self.headers(app, &body),
+            body,
+        }
     }
 }
 

@@ -97,7 +97,7 @@ fn shown_by_git(world: &World, base: &str, head: &str) -> BTreeSet<(&'static str
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn anchor_is_accepted_iff_git_shows_the_line((old, new) in edits()) {

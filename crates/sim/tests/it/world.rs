@@ -142,7 +142,7 @@ impl World {
         let json = answer
             .header("content-type")
             .is_some_and(|t| t.starts_with("application/json"));
-        let call = self.gh().calls().pop().expect("a call");
+        let call = self.gh().last_call().expect("a call");
         if !json || call.route == "unknown" || call.status == 0 || answer.status == 304 {
             return;
         }

@@ -303,7 +303,7 @@ pub(crate) fn list_deliveries(cx: &mut Cx<'_>) -> Answer {
         .deliveries
         .iter()
         .rev()
-        .filter(|d| d.at >= oldest && d.wire.id < cursor)
+        .filter(|d| d.at >= oldest && d.id < cursor)
         .filter(|d| {
             let code = d.outcome.as_ref().map_or(0, |o| o.code);
             match status.as_deref() {
@@ -324,7 +324,7 @@ pub(crate) fn list_deliveries(cx: &mut Cx<'_>) -> Answer {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     let given = url::form_urlencoded::parse(cx.request.query.as_bytes());
     query.extend_pairs(given.filter(|(name, _)| name != "cursor"));
-    query.append_pair("cursor", &format!("v1_{}", last.wire.id));
+    query.append_pair("cursor", &format!("v1_{}", last.id));
     Ok(reply.with(
         "link",
         format!("<{}?{}>; rel=\"next\"", cx.address(), query.finish()),
@@ -334,15 +334,15 @@ pub(crate) fn list_deliveries(cx: &mut Cx<'_>) -> Answer {
 fn item(delivery: &Delivery) -> Value {
     let outcome = delivery.outcome.as_ref();
     json!({
-        "id": delivery.wire.id,
-        "guid": delivery.wire.guid,
+        "id": delivery.id,
+        "guid": delivery.guid,
         "delivered_at": time(delivery.at),
-        "redelivery": delivery.wire.redelivery,
+        "redelivery": delivery.redelivery,
         "duration": outcome.map_or(0.0, |o| o.seconds),
         "status": outcome.map_or("failed to connect to host", |o| o.status.as_str()),
         "status_code": outcome.map_or(502, |o| o.code),
-        "event": delivery.wire.event,
-        "action": delivery.wire.action,
+        "event": delivery.event,
+        "action": delivery.action,
         "installation_id": delivery.installation,
         "repository_id": delivery.repository,
         "throttled_at": null,
@@ -355,10 +355,10 @@ pub(crate) fn get_delivery(cx: &mut Cx<'_>) -> Answer {
         .world
         .deliveries
         .iter()
-        .find(|d| d.wire.id == id)
+        .find(|d| d.id == id)
         .ok_or_else(not_found)?;
-    let headers: Map<String, Value> = found
-        .wire
+    let wire = found.wire(cx.github.options().app.id);
+    let headers: Map<String, Value> = wire
         .headers
         .iter()
         .map(|(k, v)| (k.clone(), json!(v)))
@@ -385,7 +385,7 @@ pub(crate) fn redeliver(cx: &mut Cx<'_>) -> Answer {
         .world
         .deliveries
         .iter()
-        .any(|d| d.wire.id == id && d.at >= oldest);
+        .any(|d| d.id == id && d.at >= oldest);
     if !known || !cx.github.redeliver(cx.world, id) {
         return Err(not_found());
     }
