@@ -1,13 +1,17 @@
 //! Reads a diff a section at a time, as a worker does, and prints what it took.
 //!
-//! `read_sections FILE`; run under `/usr/bin/time -v` it shows that memory does not grow with the diff.
+//! `read_sections FILE`; the peak of resident memory, which Linux tells, does not grow with the diff.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "a program, unlike the crate, opens the file and prints"
 )]
 
-use std::{env, error::Error, fs::File};
+use std::{
+    env,
+    error::Error,
+    fs::{self, File},
+};
 
 use mirilla_diff::SectionReader;
 
@@ -21,6 +25,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         largest = largest.max(section.bytes.len());
         files = files.saturating_add(section.parse().files.len());
     }
-    println!("sections={sections} cut={cut} files={files} largest_section={largest}");
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    println!(
+        "sections={sections} cut={cut} files={files} largest_section={largest} peak={}",
+        peak.unwrap_or("unknown").trim()
+    );
     Ok(())
 }

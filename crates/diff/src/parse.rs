@@ -51,13 +51,23 @@ pub fn parse_patch<'a>(
 ) -> (FileDiff<'a>, Vec<Problem>) {
     let mut cursor = Cursor::new(patch);
     let mut problems = Problems::new(patch);
-    let mut binary = false;
+    let (mut binary, mut unknown) = (false, false);
     // GitLab can put `---` and `+++` in front (`unidiff=true`), and a notice in place of the hunks.
     while let Some(line) = cursor.peek().filter(|line| !line.text.starts_with(b"@@")) {
-        binary |= is_binary_notice(line.header());
+        match line.header() {
+            b"" => {}
+            text if text.starts_with(b"--- ") || text.starts_with(b"+++ ") => {}
+            b"GIT binary patch" => binary = true,
+            text if is_binary_notice(text) => binary = true,
+            _ => unknown = true,
+        }
         cursor.skip_line();
     }
-    let body = hunks::read(&mut cursor, Framing::Patch, &mut problems);
+    let mut body = hunks::read(&mut cursor, Framing::Patch, &mut problems);
+    if unknown && body.hunks.is_empty() && !binary {
+        problems.add(cursor.offset(), ProblemKind::ContentMissing);
+        body.incomplete.get_or_insert(Incomplete::ContentMissing);
+    }
     let file = FileDiff {
         old_path: old_path.map(Cow::Borrowed),
         new_path: new_path.map(Cow::Borrowed),

@@ -161,30 +161,27 @@ impl<'a> Header<'a> {
     pub(super) fn paths(&self) -> Option<(Option<Path<'a>>, Option<Path<'a>>)> {
         let (old, new) = self.both_paths()?;
         let status = self.status();
-        let old = old.filter(|_| status != FileStatus::Added);
-        let new = new.filter(|_| status != FileStatus::Deleted);
-        (old.is_some() || new.is_some()).then_some((old, new))
+        Some((
+            (status != FileStatus::Added).then_some(old),
+            (status != FileStatus::Deleted).then_some(new),
+        ))
     }
 
-    fn both_paths(&self) -> Option<(Option<Path<'a>>, Option<Path<'a>>)> {
+    /// Returns the path on either side, as if both were there.
+    fn both_paths(&self) -> Option<(Path<'a>, Path<'a>)> {
         if let (Some(old), Some(new)) = self.moved() {
-            return Some((Some(old.clone()), Some(new.clone())));
+            return Some((old.clone(), new.clone()));
         }
-        let alone = |name: &Path<'a>| {
-            let path = strip_prefix(name.clone(), self.git_line.clone());
-            (Some(path.clone()), Some(path))
-        };
-        match (&self.minus, &self.plus) {
+        let path = match (&self.minus, &self.plus) {
             (Some(Name::Path(old)), Some(Name::Path(new))) => {
-                let (old, new) = strip_prefixes(old.clone(), new.clone());
-                Some((Some(old), Some(new)))
+                return Some(strip_prefixes(old.clone(), new.clone()));
             }
-            (Some(Name::Path(path)), _) | (_, Some(Name::Path(path))) => Some(alone(path)),
-            _ => {
-                let path = self.git_line.clone()?;
-                Some((Some(path.clone()), Some(path)))
+            (Some(Name::Path(path)), _) | (_, Some(Name::Path(path))) => {
+                strip_prefix(path.clone(), self.git_line.clone())
             }
-        }
+            _ => self.git_line.clone()?,
+        };
+        Some((path.clone(), path))
     }
 
     fn moved(&self) -> (Option<&Path<'a>>, Option<&Path<'a>>) {

@@ -243,6 +243,9 @@ fn a_patch_of_a_list_needs_no_last_newline() {
     let (file, problems) = patch("Binary files a/x and b/x differ\n");
     assert!(file.binary);
     assert_eq!(problems, []);
+    let (file, problems) = patch("no patch at all");
+    assert_eq!(file.incomplete, Some(Incomplete::ContentMissing));
+    assert_eq!(problems, [ProblemKind::ContentMissing]);
     let (file, problems) = patch("");
     assert_eq!(
         (file.hunks.len(), file.incomplete, problems),
