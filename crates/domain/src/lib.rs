@@ -23,6 +23,7 @@ pub mod money;
 pub mod plan;
 pub mod price;
 pub mod prompt;
+pub mod redact;
 mod render;
 pub mod request;
 pub mod review;

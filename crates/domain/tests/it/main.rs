@@ -22,5 +22,6 @@ mod identity;
 mod plan;
 mod price;
 mod prompt;
+mod redact;
 mod sanitise;
 mod webhook;

@@ -39,7 +39,7 @@ fn inputs(case: &Case) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = std::fs::read_dir(&case.dir)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".md") && name != "CASE.md")
+        .filter(|name| name != "CASE.md" && name.rsplit('.').next() == Some("md"))
         .map(|name| (name.clone(), case.text(&name)))
         .collect();
     found.sort();
