@@ -67,9 +67,7 @@ impl Api for Codeload {
             );
             self.0.0.log.problem(Problem::Leak(what));
         }
-        let reply = self.0.archive(request);
-        self.0.log(request, ARCHIVE_ROUTE, "none", &reply);
-        reply
+        self.0.archive_under_faults(request)
     }
 }
 
@@ -77,9 +75,7 @@ impl Github {
     fn answer(&self, request: &Request) -> Reply {
         self.search_for_secrets(request);
         if !self.options().prefix.is_empty() && request.path.starts_with(ARCHIVES_ON_GHES) {
-            let reply = self.archive(request);
-            self.log(request, ARCHIVE_ROUTE, "none", &reply);
-            return reply;
+            return self.archive_under_faults(request);
         }
         let found = self.route(request);
         let Some((route, vars)) = found else {
@@ -110,6 +106,17 @@ impl Github {
             }
         };
         self.log(request, &name, kind, &reply);
+        reply
+    }
+
+    fn archive_under_faults(&self, request: &Request) -> Reply {
+        let faults = self.0.faults.take(ARCHIVE_ROUTE);
+        let reply = match play(faults, || self.archive(request)) {
+            Played::Answer(reply) => reply,
+            // Reading has no effect that could land later.
+            Played::Deferred(_) => Reply::empty(500).travelling(Transport::Dropped),
+        };
+        self.log(request, ARCHIVE_ROUTE, "none", &reply);
         reply
     }
 
@@ -265,6 +272,20 @@ impl Github {
                 410,
                 &format!("API version {version} is not supported"),
             ));
+        }
+        let accept = request.header("accept").unwrap_or("*/*");
+        let served = |part: &str| {
+            let part = part.trim();
+            part.starts_with("*/*")
+                || part.starts_with("application/*")
+                || part.starts_with("application/json")
+                || part.starts_with("application/vnd.github")
+        };
+        if !accept.split(',').any(served) {
+            self.problem_with(route, request, &format!("Accept: {accept}"));
+            let message =
+                format!("Unsupported 'Accept' header: '{accept}'. Must accept 'application/json'.");
+            return Err(basic(415, &message));
         }
         identify(world, self.options(), request, now)
     }

@@ -54,6 +54,8 @@ pub(crate) struct World {
     pub(crate) deliveries: Vec<super::webhooks::Delivery>,
     /// Deliveries that nobody took yet, as indices.
     pub(crate) outbox: Vec<usize>,
+    /// Commits whose signature GitHub accepts.
+    pub(crate) verified: BTreeSet<String>,
     /// Temporary archive links: token, then what it opens.
     pub(crate) archive_links: HashMap<String, ArchiveLink>,
     pub(crate) hook: HookConfig,

@@ -277,7 +277,17 @@ fn request_without_user_agent_or_credential_is_refused() {
         ("x-github-api-version", "2021-01-01"),
     ];
     assert_eq!(send("GET", &url, &version, b"").unwrap().status, 410);
-    assert!(world.sim.finish().is_err());
+    let media = [
+        ("user-agent", "t"),
+        ("authorization", &*bearer),
+        ("accept", "text/html"),
+    ];
+    assert_eq!(send("GET", &url, &media, b"").unwrap().status, 415);
+    let problems = world.sim.finish().unwrap_err().to_string();
+    assert!(
+        problems.contains("no User-Agent") && problems.contains("text/html"),
+        "{problems}"
+    );
 }
 
 #[test]

@@ -248,3 +248,27 @@ fn fault_that_did_not_fire_fails_the_test() {
         "{problems}"
     );
 }
+
+#[test]
+fn archive_host_has_faults_as_well() {
+    let world = World::new();
+    let archive = "GET /{o}/{r}/{archive}/{ref}";
+    world
+        .gh()
+        .faults()
+        .on(archive, 1, Fault::CutBody { bytes: 10 });
+    world.gh().faults().on(
+        archive,
+        2,
+        Fault::Redirect {
+            to: "http://127.0.0.1:9/next".to_owned(),
+        },
+    );
+    let redirect = world.get(&format!("/repos/{REPO}/zipball/{}", world.head()));
+    let location = redirect.header("location").unwrap();
+    assert!(send("GET", location, &[], b"").is_none());
+    assert_eq!(send("GET", location, &[], b"").unwrap().status, 302);
+    assert_eq!(send("GET", location, &[], b"").unwrap().status, 200);
+    assert_eq!(world.gh().counts()[archive], 3);
+    world.sim.finish().unwrap();
+}

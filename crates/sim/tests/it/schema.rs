@@ -88,7 +88,7 @@ impl Judge {
             .unwrap_or_else(|| {
                 // Answers that any route can give.
                 assert!(
-                    [301, 307, 401, 403, 404, 410, 422, 429].contains(&status),
+                    [301, 307, 401, 403, 404, 410, 415, 422, 429].contains(&status),
                     "{route} answers {status}"
                 );
                 &Value::Null

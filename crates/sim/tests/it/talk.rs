@@ -390,3 +390,86 @@ fn renamed_repository_keeps_its_number() {
         .unwrap();
     assert_ne!(world.get(&format!("/repos/{REPO}")).json()["id"], id);
 }
+
+#[test]
+fn flood_on_a_line_is_listed_page_by_page() {
+    let world = World::new();
+    let at = ("src/pay.rs", Side::Right, 10);
+    world
+        .gh()
+        .flood_line(REPO, world.pull, "mallory", at, 10_000)
+        .unwrap();
+    let first = world.get(&format!("{}?per_page=100", world.at("/comments")));
+    assert!(
+        first
+            .header("link")
+            .unwrap()
+            .contains("page=100>; rel=\"last\"")
+    );
+    let last = world
+        .get(&format!("{}?per_page=100&page=100", world.at("/comments")))
+        .json();
+    assert_eq!(
+        (last.as_array().unwrap().len(), &last[99]["body"]),
+        (100, &json!("comment 9999"))
+    );
+    assert_eq!(world.gh().threads(REPO, world.pull).unwrap().len(), 10_000);
+}
+
+#[test]
+fn thumbs_of_people_are_counted() {
+    let world = World::new();
+    let at = ("src/pay.rs", Side::Right, 10);
+    let inline = world
+        .gh()
+        .comment_on_line(REPO, world.pull, "alice", at, "Hm.")
+        .unwrap();
+    let whole = world
+        .gh()
+        .comment(REPO, world.pull, "alice", "Hm?")
+        .unwrap();
+    world.gh().react(REPO, inline, "bob", "-1").unwrap();
+    world.gh().react(REPO, whole, "bob", "-1").unwrap();
+    world.gh().react(REPO, whole, "bob", "-1").unwrap();
+    assert_eq!(
+        world.get(&world.at("/comments")).json()[0]["reactions"]["-1"],
+        1
+    );
+    assert_eq!(
+        world.gh().comments(REPO, world.pull).unwrap()[0]
+            .reactions
+            .len(),
+        1
+    );
+    assert!(world.gh().react(REPO, 1, "bob", "-1").is_err());
+}
+
+#[test]
+fn author_of_a_commit_is_a_claim_unless_it_is_verified() {
+    let world = World::new();
+    let gh = world.gh();
+    gh.commit(
+        REPO,
+        "feature",
+        &Commit::by("dependabot[bot]", "Bump").write("x", "1"),
+    )
+    .unwrap();
+    let signed = Commit::by("dependabot[bot]", "Bump again")
+        .write("x", "2")
+        .verified();
+    gh.commit(REPO, "feature", &signed).unwrap();
+    let commits = world.get(&world.at("/commits")).json();
+    let seen: Vec<_> = commits
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| {
+            (
+                c["author"]["login"].clone(),
+                c["commit"]["verification"]["verified"].clone(),
+            )
+        })
+        .collect();
+    let bot = json!("dependabot[bot]");
+    assert_eq!(seen[1..], [(bot.clone(), json!(false)), (bot, json!(true))]);
+}

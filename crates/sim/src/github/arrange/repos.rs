@@ -208,6 +208,9 @@ impl Github {
         };
         let parents: Vec<&str> = parent.iter().map(String::as_str).collect();
         let sha = git.commit(&parents, commit, &email(&commit.author), now)?;
+        if commit.verified {
+            world.verified.insert(sha.clone());
+        }
         if let Some(repo) = world.repos.get_mut(&id)
             && repo.default_branch == branch
         {
@@ -227,7 +230,11 @@ impl Github {
         let mut world = self.world();
         world.account(&commit.author);
         let git = Arc::clone(&world.repo_named(full_name)?.git);
-        Ok(git.commit(parents, commit, &email(&commit.author), self.now())?)
+        let sha = git.commit(parents, commit, &email(&commit.author), self.now())?;
+        if commit.verified {
+            world.verified.insert(sha.clone());
+        }
+        Ok(sha)
     }
 
     /// Points a branch at any commit, as a push or force-push does.

@@ -7,9 +7,10 @@ use crate::github::anchors::{Wanted, place};
 use crate::github::diff::Side;
 use crate::github::render::Show;
 use crate::github::talk::{
-    NewReview, issue_comment, issue_comment_event, reply, resolve, review, review_comment_event,
+    NewReview, issue_comment, issue_comment_event, react, reply, resolve, review,
+    review_comment_event,
 };
-use crate::github::world::{ReviewState, StateError, World};
+use crate::github::world::{ReviewComment, ReviewState, StateError, Thread, World};
 
 impl Github {
     /// Comments on a pull request as a whole and returns the comment's number.
@@ -54,6 +55,68 @@ impl Github {
                     unread: false,
                 });
         }
+        Ok(())
+    }
+
+    /// Comments `count` times on a line of the diff, for floods; no webhook is delivered for these.
+    pub fn flood_line(
+        &self,
+        full_name: &str,
+        number: u64,
+        by: &str,
+        at: (&str, Side, u64),
+        count: usize,
+    ) -> Result<(), StateError> {
+        // The first one finds the place; the others are copies of it in threads of their own.
+        let first = self.comment_on_line(full_name, number, by, at, "comment 0")?;
+        let mut world = self.world();
+        let repo = world.repo_named(full_name)?.id;
+        let known = world
+            .pull_mut(repo, number)?
+            .review_comments
+            .iter()
+            .find(|c| c.id == first);
+        let known = known
+            .cloned()
+            .ok_or_else(|| StateError::missing("the comment just made"))?;
+        for index in 1..count {
+            let (id, thread) = (world.next_id(), world.next_id());
+            let pull = world.pull_mut(repo, number)?;
+            pull.threads.push(Thread {
+                id: thread,
+                resolved_by: None,
+            });
+            let body = format!("comment {index}");
+            pull.review_comments.push(ReviewComment {
+                id,
+                thread,
+                body,
+                ..known.clone()
+            });
+        }
+        Ok(())
+    }
+
+    /// Reacts to a comment of either kind, as in `+1` or `-1`.
+    pub fn react(
+        &self,
+        full_name: &str,
+        comment: u64,
+        by: &str,
+        content: &str,
+    ) -> Result<(), StateError> {
+        let mut world = self.world();
+        world.account(by);
+        let (id, now) = (world.next_id(), self.now());
+        let repo = world.repo_named_mut(full_name)?;
+        let whole = repo.issue_comment_mut(comment).map(|c| &mut c.reactions);
+        if let Some(reactions) = whole {
+            react(reactions, id, by, content, now);
+            return Ok(());
+        }
+        let inline = repo.review_comment_mut(comment).map(|c| &mut c.reactions);
+        let reactions = inline.ok_or_else(|| StateError::missing(format!("comment {comment}")))?;
+        react(reactions, id, by, content, now);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ pub struct Commit {
     pub(crate) author: String,
     pub(crate) message: String,
     pub(crate) changes: Vec<Change>,
+    pub(crate) verified: bool,
 }
 
 /// One changed path.
@@ -57,7 +58,15 @@ impl Commit {
             author: author.to_owned(),
             message: message.to_owned(),
             changes: Vec::new(),
+            verified: false,
         }
+    }
+
+    /// Makes GitHub say that the author really signed it.
+    #[must_use]
+    pub fn verified(mut self) -> Self {
+        self.verified = true;
+        self
     }
 
     /// Adds a file with these contents.

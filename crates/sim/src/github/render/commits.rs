@@ -44,14 +44,28 @@ impl Show<'_> {
                 "message": commit.message,
                 "comment_count": 0,
                 "tree": { "sha": commit.tree, "url": format!("{git_url}/trees/{}", commit.tree) },
-                "verification": {
-                    "verified": false, "reason": "unsigned", "signature": null, "payload": null,
-                    "verified_at": null,
-                },
+                "verification": self.verification(&commit.sha),
             },
             "author": self.user(&commit.author.name),
             "committer": self.user(&commit.committer.name),
             "parents": parents,
+        })
+    }
+
+    /// Returns what GitHub says about a commit's signature.
+    fn verification(&self, sha: &str) -> Value {
+        if !self.world.verified.contains(sha) {
+            return json!({
+                "verified": false, "reason": "unsigned", "signature": null, "payload": null,
+                "verified_at": null,
+            });
+        }
+        json!({
+            "verified": true,
+            "reason": "valid",
+            "signature": "made-up signature",
+            "payload": format!("made-up payload of {sha}"),
+            "verified_at": "2026-01-01T00:00:00Z",
         })
     }
 
