@@ -29,7 +29,7 @@ pub struct ExistingComment {
     pub original_line: Option<u32>,
     /// Which side.
     pub side: Side,
-    /// Its text, marker included.
+    /// Its text, marker included; another's may be cut.
     pub body: String,
 }
 
@@ -42,7 +42,7 @@ pub struct ExistingReview {
     pub ours: bool,
     /// Whether it was begun and never submitted.
     pub pending: bool,
-    /// Its text, marker included.
+    /// Its text, marker included; another's may be cut.
     pub body: String,
 }
 

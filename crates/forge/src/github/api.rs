@@ -28,7 +28,7 @@ use crate::github::refuse::{Refused, classify};
 use crate::token::{ReadToken, TokenError, TokenSource, WriteToken};
 
 pub(crate) use call::{Accept, Call};
-pub(crate) use pages::{MAX_PAGES, Pages};
+pub(crate) use pages::{End, MAX_PAGES, numbered};
 
 /// Tries of one read.
 const READ_TRIES: u32 = 3;

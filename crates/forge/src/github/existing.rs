@@ -6,9 +6,10 @@ use mirilla_domain::thread::{Existing, ExistingComment, ExistingReview};
 use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
 
-use crate::github::api::Api;
+use crate::github::api::{Api, End};
 use crate::github::error::{CallError, Named};
 use crate::github::identity::{Identity, User};
+use crate::github::refuse::Refused;
 use crate::github::threads;
 
 const NAMED: Named = Named {
@@ -17,8 +18,9 @@ const NAMED: Named = Named {
     writes: false,
 };
 
-/// Bound for one page: a hundred texts of 65,536 characters, each with its piece of diff.
-const MAX_PAGE_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of a text that is not ours is kept: it is looked at for who answered whom, and thousands of
+/// long ones must not fill the memory.
+const MAX_FOREIGN_CHARS: usize = 2_000;
 
 /// A review; whatever may be missing may be missing.
 #[derive(Debug, Deserialize)]
@@ -60,22 +62,24 @@ pub(crate) struct Comment {
 
 impl Review {
     fn into_domain(self, us: &Identity) -> ExistingReview {
+        let ours = us.is(self.user.as_ref());
         ExistingReview {
             id: ReviewId::new(self.id),
-            ours: us.is(self.user.as_ref()),
+            ours,
             pending: self.state.as_deref() == Some("PENDING"),
-            body: self.body.unwrap_or_default(),
+            body: kept(self.body.unwrap_or_default(), ours),
         }
     }
 }
 
 impl Comment {
     fn into_domain(self, us: &Identity) -> ExistingComment {
+        let ours = us.is(self.user.as_ref());
         ExistingComment {
             id: CommentId::new(self.id),
             in_reply_to: self.in_reply_to_id.map(CommentId::new),
             review: self.pull_request_review_id.map(ReviewId::new),
-            ours: us.is(self.user.as_ref()),
+            ours,
             author: self.user.map(|user| user.login),
             path: self.path.unwrap_or_default(),
             line: self.line,
@@ -84,7 +88,7 @@ impl Comment {
                 Some("LEFT") => Side::Left,
                 _ => Side::Right,
             },
-            body: self.body.unwrap_or_default(),
+            body: kept(self.body.unwrap_or_default(), ours),
         }
     }
 
@@ -114,39 +118,46 @@ async fn ask(
     repo: &RepoName,
     pr: PrNumber,
 ) -> Result<Existing, CallError> {
+    let mut existing = Existing::default();
     let reviews = api
-        .pages::<Review>(
+        .pages(
             "GET /repos/{owner}/{repo}/pulls/{number}/reviews",
-            api.pull_url(repo, pr, &["reviews"]),
-            MAX_PAGE_BYTES,
+            &api.pull_url(repo, pr, &["reviews"]),
+            &mut |page: Vec<Review>| {
+                let page = page.into_iter().map(|review| review.into_domain(us));
+                existing.reviews.extend(page);
+            },
         )
         .await?;
     let comments = api
-        .pages::<Comment>(
+        .pages(
             "GET /repos/{owner}/{repo}/pulls/{number}/comments",
-            api.pull_url(repo, pr, &["comments"]),
-            MAX_PAGE_BYTES,
+            &api.pull_url(repo, pr, &["comments"]),
+            &mut |page: Vec<Comment>| {
+                let page = page.into_iter().map(|comment| comment.into_domain(us));
+                existing.comments.extend(page);
+            },
         )
         .await?;
-    let mut existing = Existing {
-        reviews: reviews
-            .items
-            .into_iter()
-            .map(|r| r.into_domain(us))
-            .collect(),
-        comments: comments
-            .items
-            .into_iter()
-            .map(|c| c.into_domain(us))
-            .collect(),
-        truncated: reviews.truncated || comments.truncated,
-        threads: Vec::new(),
-    };
+    existing.truncated = [reviews, comments].contains(&End::Cut);
     // Without a comment of ours there is no thread to care about, and a call is saved.
     if existing.comments.iter().any(|comment| comment.ours) {
-        let threads = threads::list(api, us, repo, pr).await?;
-        existing.truncated |= threads.truncated;
-        existing.threads = threads.items;
+        match threads::list(api, us, repo, pr).await {
+            Ok((threads, end)) => {
+                existing.truncated |= end == End::Cut;
+                existing.threads = threads;
+            }
+            // An Enterprise Server whose schema is older: what REST tells must do.
+            Err(CallError::Refused(Refused::Graphql(_))) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(existing)
+}
+
+fn kept(text: String, ours: bool) -> String {
+    match text.char_indices().nth(MAX_FOREIGN_CHARS) {
+        Some((end, _)) if !ours => text.get(..end).unwrap_or_default().to_owned(),
+        _ => text,
+    }
 }

@@ -5,7 +5,7 @@ use mirilla_domain::thread::ExistingThread;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::github::api::{Api, MAX_PAGES, Pages};
+use crate::github::api::{Api, End, MAX_PAGES};
 use crate::github::error::CallError;
 use crate::github::identity::Identity;
 use crate::github::refuse::Refused;
@@ -98,7 +98,7 @@ pub(crate) async fn list(
     us: &Identity,
     repo: &RepoName,
     pr: PrNumber,
-) -> Result<Pages<ExistingThread>, CallError> {
+) -> Result<(Vec<ExistingThread>, End), CallError> {
     let mut items = Vec::new();
     let mut cursor: Option<String> = None;
     for _ in 0..MAX_PAGES {
@@ -120,17 +120,11 @@ pub(crate) async fn list(
                 .map(|t| t.into_domain(us)),
         );
         if !threads.page_info.has_next_page {
-            return Ok(Pages {
-                items,
-                truncated: false,
-            });
+            return Ok((items, End::Reached));
         }
         cursor = threads.page_info.end_cursor;
     }
-    Ok(Pages {
-        items,
-        truncated: true,
-    })
+    Ok((items, End::Cut))
 }
 
 impl Thread {

@@ -25,9 +25,6 @@ use crate::github::reader::GithubReader;
 use crate::github::refuse::Refused;
 use crate::token::{TokenSource, WriteToken};
 
-/// Bound for a page of a review's own comments.
-const MAX_PAGE_BYTES: u64 = 64 * 1024 * 1024;
-
 const CREATE: Named = Named {
     action: "post a review",
     what: "review",
@@ -222,18 +219,20 @@ impl ForgeWrite for GithubWriter {
         review: ReviewId,
     ) -> Result<Vec<CommentId>, ForgeError> {
         let id = review.to_string();
-        let pages = self
-            .api
-            .pages::<Comment>(
+        let mut shown = Vec::new();
+        self.api
+            .pages(
                 "GET /repos/{owner}/{repo}/pulls/{number}/reviews/{id}/comments",
-                self.api.pull_url(repo, pr, &["reviews", &id, "comments"]),
-                MAX_PAGE_BYTES,
+                &self.api.pull_url(repo, pr, &["reviews", &id, "comments"]),
+                // One that hangs on no line was accepted and is shown nowhere.
+                &mut |page: Vec<Comment>| {
+                    let page = page.into_iter().filter(Comment::is_shown);
+                    shown.extend(page.map(|comment| CommentId::new(comment.id)));
+                },
             )
             .await
             .map_err(|error| error.into_forge(READ_BACK))?;
-        // One that hangs on no line was accepted and is shown nowhere.
-        let shown = pages.items.into_iter().filter(Comment::is_shown);
-        Ok(shown.map(|comment| CommentId::new(comment.id)).collect())
+        Ok(shown)
     }
 }
 

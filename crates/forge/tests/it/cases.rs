@@ -146,7 +146,8 @@ async fn case_057_absent_patch_is_fetched_again_then_named_missing() {
     assert_eq!(missing, ["big.sql"]);
     assert_eq!(
         paths(&fetched.bytes),
-        ["small.py", "logo.png", "new/name.rs"]
+        ["logo.png", "new/name.rs", "small.py"],
+        "what was asked for again comes last"
     );
     server.finish();
 }

@@ -2,6 +2,7 @@
 
 use mirilla_casekit::cases;
 use mirilla_diff::parse;
+use mirilla_domain::code::SkipReason;
 use mirilla_ports::ForgeRead as _;
 use mirilla_ports::forge::{FetchedDiff, ForgeError};
 use mirilla_sim::{Commit, Fault};
@@ -177,6 +178,69 @@ async fn patches_that_do_not_add_up_and_unlisted_files_are_missing() {
         "a file that a shifted page repeats counts once"
     );
     assert!(parsed.is_complete());
+}
+
+#[tokio::test]
+async fn diff_past_its_bound_names_the_files_it_leaves_out() {
+    let line = "x".repeat(2 * 1024 * 1024);
+    let files: Vec<_> = (0..12)
+        .map(|n| {
+            json!({"filename": format!("f{n}"), "status": "modified", "additions": 1, "deletions": 0,
+                   "changes": 1, "patch": format!("@@ -1 +1,2 @@\n a\n+{line}")})
+        })
+        .collect();
+    let clock = TestClock::new();
+    let server = Script::start(&clock).await;
+    // Too large to be given whole, and its list too large for one page.
+    let giant = Reply::raw(200, "text/plain", vec![b' '; 21 * 1024 * 1024]);
+    server.add("GET", "/repos/acme/shop/pulls/7", DIFF, vec![giant]);
+    let path = "/repos/acme/shop/pulls/7/files";
+    let whole = Reply::json(200, &json!(files));
+    server.add(
+        "GET",
+        &format!("{path}?per_page=100&page=1"),
+        None,
+        vec![whole],
+    );
+    let next = format!("<{}{path}?per_page=10&page=2>; rel=\"next\"", server.base);
+    let some: Vec<_> = files[..5].to_vec();
+    let first = Reply::json(200, &json!(some)).with("link", next);
+    server.add(
+        "GET",
+        &format!("{path}?per_page=10&page=1"),
+        None,
+        vec![first],
+    );
+    let second = Reply::json(200, &json!(files[5..10]));
+    server.add(
+        "GET",
+        &format!("{path}?per_page=10&page=2"),
+        None,
+        vec![second],
+    );
+    let fetched = reader(&server.base, &clock)
+        .diff_from(&pull(12), &pull(1).base)
+        .await
+        .unwrap();
+    assert!(fetched.bytes.len() <= 20 * 1024 * 1024);
+    let read = parse(&fetched.bytes).files.len();
+    assert_eq!(read, 9);
+    let missing: Vec<_> = fetched
+        .missing
+        .iter()
+        .map(|m| (&*m.path, m.reason))
+        .collect();
+    assert_eq!(
+        missing,
+        [
+            ("f9", SkipReason::TooLarge),
+            (
+                "(2 more files that GitHub does not list)",
+                SkipReason::PatchUnavailable
+            ),
+        ]
+    );
+    server.finish();
 }
 
 #[tokio::test]

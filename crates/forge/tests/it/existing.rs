@@ -31,6 +31,82 @@ async fn flood_of_comments_costs_thirty_pages_and_is_said() {
 }
 
 #[tokio::test]
+async fn page_of_giant_comments_is_read_in_small_ones() {
+    let clock = TestClock::new();
+    let server = Script::start(&clock).await;
+    server.get("/repos/acme/shop/pulls/7/reviews", &json!([]));
+    let path = "/repos/acme/shop/pulls/7/comments";
+    let giant = |n: u64| {
+        json!({"id": n, "user": {"login": "flooder", "id": 5}, "path": "x", "body": "ü".repeat(65_536),
+               "diff_hunk": "x".repeat(200_000)})
+    };
+    let all: Vec<_> = (1..=23).map(giant).collect();
+    let whole = Reply::raw(200, "application/json", " ".repeat(13 * 1024 * 1024));
+    server.add(
+        "GET",
+        &format!("{path}?per_page=100&page=1"),
+        None,
+        vec![whole],
+    );
+    for (page, part) in (1..).zip(all.chunks(10)) {
+        let mut reply = Reply::json(200, &json!(part));
+        if page < 3 {
+            let next = format!(
+                "<{}{path}?per_page=10&page={}>; rel=\"next\"",
+                server.base,
+                page + 1
+            );
+            reply = reply.with("link", next);
+        }
+        server.add(
+            "GET",
+            &format!("{path}?per_page=10&page={page}"),
+            None,
+            vec![reply],
+        );
+    }
+    let existing = reader(&server.base, &clock)
+        .existing(&repo(), pull(1).id.pr)
+        .await
+        .unwrap();
+    let ids: Vec<_> = existing.comments.iter().map(|c| c.id.get()).collect();
+    assert_eq!(ids, (1..=23).collect::<Vec<_>>());
+    assert!(!existing.truncated);
+    // Whoever floods does not fill the memory: another's text is kept in part.
+    assert!(
+        existing
+            .comments
+            .iter()
+            .all(|c| c.body == "ü".repeat(2_000))
+    );
+    server.finish();
+}
+
+#[tokio::test]
+async fn older_schema_costs_the_threads_and_not_the_list() {
+    let clock = TestClock::new();
+    let server = Script::start(&clock).await;
+    server.get("/repos/acme/shop/pulls/7/reviews", &json!([]));
+    let ours = json!([{"id": 1, "user": {"login": "reviewbot[bot]", "id": 4242}, "path": "x", "line": 1,
+                       "body": "y".repeat(60_000)}]);
+    server.get("/repos/acme/shop/pulls/7/comments", &ours);
+    let unknown =
+        json!({"errors": [{"message": "Field 'fullDatabaseId' doesn't exist on type 'X'"}]});
+    server.add("POST", "/graphql", None, vec![Reply::json(200, &unknown)]);
+    let existing = reader(&server.base, &clock)
+        .existing(&repo(), pull(1).id.pr)
+        .await
+        .unwrap();
+    assert_eq!((existing.comments.len(), existing.threads.len()), (1, 0));
+    assert_eq!(
+        existing.comments[0].body.len(),
+        60_000,
+        "our own text is whole"
+    );
+    server.finish();
+}
+
+#[tokio::test]
 async fn threads_tell_who_resolved_what() {
     let world = World::new();
     let (writer, pr) = (world.writer(), world.id.pr);

@@ -1,57 +1,90 @@
-//! Lists of many pages.
+//! Lists of many pages, read within bounds that a flood cannot move.
 
 use mirilla_http::{Denied, HttpError};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::github::api::{Api, Call};
+use crate::github::api::{Answer, Api, Call};
 use crate::github::error::{CallError, GithubError};
 use crate::github::page::next_link;
 
 /// Entries of a page: GitHub's most.
-const PER_PAGE: &str = "100";
+const PER_PAGE: usize = 100;
+/// Entries of a page where a full one is too large: a hundred comments of 65,536 characters each, in
+/// front of a line of half a megabyte, are the work of a minute.
+const PER_SMALL_PAGE: usize = 10;
 /// Pages of one list that are read: past it somebody floods, or GitHub gives no more anyway.
 pub(crate) const MAX_PAGES: usize = 30;
+/// Bound for one page.
+const MAX_PAGE_BYTES: u64 = 12 * 1024 * 1024;
 
-/// A list, as far as it was read.
-#[derive(Debug)]
-pub(crate) struct Pages<T> {
-    pub(crate) items: Vec<T>,
-    /// Whether there is more.
-    pub(crate) truncated: bool,
+/// Whether a list was read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// To its end.
+    Reached,
+    /// Up to the bound on pages.
+    Cut,
 }
 
 impl Api {
-    /// Reads a list page by page, following `rel="next"` on the API's own origin only.
+    /// Reads a list page by page, following `rel="next"` on the API's own origin only, and hands every
+    /// page to `each`.
+    ///
+    /// At most thirty pages; one that is too large is read again in ten small ones.
     pub(crate) async fn pages<T: DeserializeOwned>(
         &self,
         route: &'static str,
-        mut url: Url,
-        max_page_bytes: u64,
-    ) -> Result<Pages<T>, CallError> {
-        url.query_pairs_mut()
-            .append_pair("per_page", PER_PAGE)
-            .append_pair("page", "1");
-        let mut items = Vec::new();
-        for _ in 0..MAX_PAGES {
-            let call = Call::get(route, url).max_body_bytes(max_page_bytes);
-            let answer = self.read(&call).await?;
-            let page: Vec<T> = answer.json()?;
-            items.extend(page);
-            match next_link(&answer.headers) {
-                None => {
-                    return Ok(Pages {
-                        items,
-                        truncated: false,
-                    });
+        list: &Url,
+        each: &mut (dyn FnMut(Vec<T>) + Send),
+    ) -> Result<End, CallError> {
+        let mut url = numbered(list, PER_PAGE, 1);
+        for page in 1..=MAX_PAGES {
+            match self.page(route, url).await {
+                Ok(answer) => {
+                    each(answer.json()?);
+                    match next_link(&answer.headers) {
+                        None => return Ok(End::Reached),
+                        Some(next) => url = self.own(&next)?,
+                    }
                 }
-                Some(next) => url = self.own(&next)?,
+                Err(CallError::Http(HttpError::TooLarge { .. })) => {
+                    if self.small_pages(route, list, page, each).await? == End::Reached {
+                        return Ok(End::Reached);
+                    }
+                    url = numbered(list, PER_PAGE, page.saturating_add(1));
+                }
+                Err(error) => return Err(error),
             }
         }
-        Ok(Pages {
-            items,
-            truncated: true,
-        })
+        Ok(End::Cut)
+    }
+
+    /// Reads what would be page number `page` in small pieces.
+    async fn small_pages<T: DeserializeOwned>(
+        &self,
+        route: &'static str,
+        list: &Url,
+        page: usize,
+        each: &mut (dyn FnMut(Vec<T>) + Send),
+    ) -> Result<End, CallError> {
+        let pieces = PER_PAGE / PER_SMALL_PAGE;
+        let first = page.saturating_sub(1).saturating_mul(pieces);
+        for piece in 1..=pieces {
+            let url = numbered(list, PER_SMALL_PAGE, first.saturating_add(piece));
+            let answer = self.page(route, url).await?;
+            each(answer.json()?);
+            match next_link(&answer.headers) {
+                None => return Ok(End::Reached),
+                Some(next) => drop(self.own(&next)?),
+            }
+        }
+        Ok(End::Cut)
+    }
+
+    async fn page(&self, route: &'static str, url: Url) -> Result<Answer, CallError> {
+        let call = Call::get(route, url).max_body_bytes(MAX_PAGE_BYTES);
+        self.read(&call).await
     }
 
     /// Reads the URL of a next page, which must be the API's.
@@ -68,4 +101,13 @@ impl Api {
             reason: Denied::Host,
         }))
     }
+}
+
+/// Returns the URL of a page of a list.
+pub(crate) fn numbered(list: &Url, per_page: usize, page: usize) -> Url {
+    let mut url = list.clone();
+    url.query_pairs_mut()
+        .append_pair("per_page", &per_page.to_string())
+        .append_pair("page", &page.to_string());
+    url
 }
