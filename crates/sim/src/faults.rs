@@ -91,6 +91,11 @@ impl Fault {
         Self::Before(Box::new(hook))
     }
 
+    /// Returns a fault that lets the caller wait this long for its answer.
+    pub fn stall(pause: Duration) -> Self {
+        Self::before(move || std::thread::sleep(pause))
+    }
+
     /// Returns a fault that runs `hook` after the call was handled.
     pub fn after(hook: impl FnOnce() + Send + 'static) -> Self {
         Self::After(Box::new(hook))

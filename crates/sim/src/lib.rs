@@ -5,6 +5,29 @@
 //! What the real service refuses is refused here; what our own clients must never do is recorded
 //! and fails the test in [`Sim::finish`].
 //!
+//! ```
+//! use mirilla_sim::{Commit, InstallOptions, OpenPull, RepoOptions, Sim, SimOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let sim = Sim::start(SimOptions::default())?;
+//! let github = sim.github();
+//! github.create_repo("acme/shop", &RepoOptions::default())?;
+//! github.commit("acme/shop", "main", &Commit::by("alice", "Start").write("a.txt", "1\n"))?;
+//! github.install("acme", InstallOptions::default())?;
+//! github.commit("acme/shop", "topic", &Commit::by("bob", "Change").write("a.txt", "2\n"))?;
+//! let number = github.open_pull("acme/shop", OpenPull::new("bob", "topic", "A change"))?;
+//! // Point the production client at `sim.github_api_url()` and hand it these.
+//! let webhooks = github.take_deliveries();
+//! assert_eq!(webhooks.last().map(|webhook| webhook.event.as_str()), Some("pull_request"));
+//! // … and look at what it did.
+//! assert_eq!(github.pull_request_page("acme/shop", number)?.reviews.len(), 0);
+//! sim.finish()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Git 2.38 or newer has to be on the path.
+//!
 //! **Invariant:** nothing here listens or connects outside 127.0.0.1.
 
 // GitHub's objects have more fields than serde_json's macro can nest by default.

@@ -19,8 +19,7 @@ pub struct GithubOptions {
     pub hook_encoding: HookEncoding,
     /// How a comment's line is shown once it is outdated.
     pub outdated_line: OutdatedLine,
-    /// How often the installation's tokens are this many characters of padding longer; GitHub's
-    /// newer tokens have several hundred characters.
+    /// Padding in installation tokens, in characters: GitHub's newer ones are several hundred long.
     pub token_padding: usize,
 }
 

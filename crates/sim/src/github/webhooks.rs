@@ -79,7 +79,7 @@ impl Github {
         taken
             .into_iter()
             .filter_map(|index| world.deliveries.get(index))
-            .map(|delivery| delivery.wire(self.options().app.id))
+            .map(|delivery| delivery.wire(self))
             .collect()
     }
 
@@ -239,7 +239,7 @@ impl Github {
 
 impl Delivery {
     /// Returns the headers of the delivery of a body.
-    fn headers(&self, app: u64, body: &[u8]) -> Vec<(String, String)> {
+    fn headers(&self, github: &Github, body: &[u8]) -> Vec<(String, String)> {
         let content_type = if self.hook.form {
             "application/x-www-form-urlencoded"
         } else {
@@ -252,12 +252,20 @@ impl Delivery {
             ("X-GitHub-Delivery", self.guid.clone()),
             ("X-GitHub-Event", self.event.clone()),
             ("X-GitHub-Hook-ID", "400000001".to_owned()),
-            ("X-GitHub-Hook-Installation-Target-ID", app.to_string()),
+            (
+                "X-GitHub-Hook-Installation-Target-ID",
+                github.options().app.id.to_string(),
+            ),
             (
                 "X-GitHub-Hook-Installation-Target-Type",
                 "integration".to_owned(),
             ),
         ];
+        if !github.options().prefix.is_empty() {
+            let host = github.urls().html.trim_start_matches("https://").to_owned();
+            headers.push(("X-GitHub-Enterprise-Version", "3.17.0".to_owned()));
+            headers.push(("X-GitHub-Enterprise-Host", host));
+        }
         if !self.hook.secret.is_empty() {
             headers.push((
                 "X-Hub-Signature-256",
@@ -271,7 +279,7 @@ impl Delivery {
     }
 
     /// Returns the delivery as it goes over the wire of the App's hook.
-    pub(crate) fn wire(&self, app: u64) -> WebhookDelivery {
+    pub(crate) fn wire(&self, github: &Github) -> WebhookDelivery {
         let json = self.payload.to_string();
         let body = if self.hook.form {
             let form: String = url::form_urlencoded::byte_serialize(json.as_bytes()).collect();
@@ -285,7 +293,7 @@ impl Delivery {
             event: self.event.clone(),
             action: self.action.clone(),
             redelivery: self.redelivery,
-            headers: self.headers(app, &body),
+            headers: self.headers(github, &body),
             body,
         }
     }

@@ -261,5 +261,11 @@ fn enterprise_server_serves_everything_on_one_host() {
         .call("POST", &world.gh().graphql_url(), Some(question))
         .json();
     assert_eq!(answer["data"]["viewer"]["login"], "mirilla");
+    let delivery = world.gh().take_deliveries().pop().unwrap();
+    let host = delivery
+        .headers
+        .iter()
+        .find(|(name, _)| name == "X-GitHub-Enterprise-Host");
+    assert_eq!(host.unwrap().1, "github.test");
     world.sim.finish().unwrap();
 }

@@ -1,5 +1,6 @@
 //! The whole way once: token, pull request, diff, archive, review, read back.
 
+use mirilla_sim::{Fault, GithubOptions, Limits};
 use serde_json::json;
 
 use crate::client::send;
@@ -64,4 +65,55 @@ fn bot_reviews_a_pull_request() {
         .unwrap();
     assert_eq!(line.threads[0].comments[0].body, "Hm.");
     world.sim.finish().unwrap();
+}
+
+#[test]
+fn many_callers_at_once_are_served_one_by_one() {
+    let world = World::with(GithubOptions {
+        limits: Limits::none(),
+        ..GithubOptions::default()
+    });
+    std::thread::scope(|scope| {
+        for caller in 0..8 {
+            let world = &world;
+            scope.spawn(move || {
+                for n in 0..12 {
+                    let body = json!({ "body": format!("{caller} {n}") });
+                    let path = format!("/repos/{REPO}/issues/{}/comments", world.pull);
+                    let bearer = format!("Bearer {}", world.token);
+                    let headers = [("user-agent", "t"), ("authorization", &*bearer)];
+                    let url = format!("{}{path}", world.sim.github_api_url());
+                    let text = body.to_string();
+                    assert_eq!(
+                        send("POST", &url, &headers, text.as_bytes())
+                            .unwrap()
+                            .status,
+                        201
+                    );
+                    world
+                        .gh()
+                        .comment(REPO, world.pull, "alice", "meanwhile")
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let comments = world.gh().comments(REPO, world.pull).unwrap();
+    let ids: std::collections::BTreeSet<u64> = comments.iter().map(|c| c.id).collect();
+    assert_eq!((comments.len(), ids.len()), (192, 192));
+    world.sim.finish().unwrap();
+}
+
+#[test]
+fn stalled_answer_comes_after_its_pause() {
+    let world = World::new();
+    let pause = std::time::Duration::from_millis(50);
+    world
+        .gh()
+        .faults()
+        .on_next("GET /meta", Fault::stall(pause));
+    #[expect(clippy::disallowed_methods, reason = "the pause is a real one")]
+    let before = std::time::Instant::now();
+    assert_eq!(world.get("/meta").status, 200);
+    assert!(before.elapsed() >= pause);
 }

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -20,8 +21,9 @@ use crate::server::Reply;
 
 /// How long an installation token lasts.
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
-/// How long GitHub keeps a delivery for redelivery.
+/// How long a delivery is kept for redelivery on github.com, and on a GHES.
 const DELIVERY_LIFE: Duration = Duration::from_secs(3 * 24 * 3600);
+const DELIVERY_LIFE_ON_GHES: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Most repositories one token may be narrowed to.
 const MAX_TOKEN_REPOS: usize = 500;
 
@@ -275,6 +277,17 @@ pub(crate) fn update_hook_config(cx: &mut Cx<'_>) -> Answer {
     Ok(Reply::json(200, &hook_config(cx.world)))
 }
 
+/// Returns the time of the oldest delivery that can still be seen.
+fn oldest_delivery(cx: &Cx<'_>) -> DateTime<Utc> {
+    let enterprise = !cx.github.options().prefix.is_empty();
+    cx.github.now()
+        - if enterprise {
+            DELIVERY_LIFE_ON_GHES
+        } else {
+            DELIVERY_LIFE
+        }
+}
+
 /// Lists deliveries, newest first, by cursor: GitHub has no page numbers here.
 pub(crate) fn list_deliveries(cx: &mut Cx<'_>) -> Answer {
     let per_page = cx
@@ -297,7 +310,7 @@ pub(crate) fn list_deliveries(cx: &mut Cx<'_>) -> Answer {
     {
         return Err(invalid_field("Hook", "status", "invalid", DOCS));
     }
-    let oldest = cx.github.now() - DELIVERY_LIFE;
+    let oldest = oldest_delivery(cx);
     let mut kept: Vec<&Delivery> = cx
         .world
         .deliveries
@@ -340,7 +353,7 @@ fn item(delivery: &Delivery) -> Value {
         "redelivery": delivery.redelivery,
         "duration": outcome.map_or(0.0, |o| o.seconds),
         "status": outcome.map_or("failed to connect to host", |o| o.status.as_str()),
-        "status_code": outcome.map_or(502, |o| o.code),
+        "status_code": outcome.map_or(0, |o| o.code),
         "event": delivery.event,
         "action": delivery.action,
         "installation_id": delivery.installation,
@@ -357,7 +370,7 @@ pub(crate) fn get_delivery(cx: &mut Cx<'_>) -> Answer {
         .iter()
         .find(|d| d.id == id)
         .ok_or_else(not_found)?;
-    let wire = found.wire(cx.github.options().app.id);
+    let wire = found.wire(cx.github);
     let headers: Map<String, Value> = wire
         .headers
         .iter()
@@ -380,7 +393,7 @@ pub(crate) fn get_delivery(cx: &mut Cx<'_>) -> Answer {
 
 pub(crate) fn redeliver(cx: &mut Cx<'_>) -> Answer {
     let id = cx.number(0)?;
-    let oldest = cx.github.now() - DELIVERY_LIFE;
+    let oldest = oldest_delivery(cx);
     let known = cx
         .world
         .deliveries
