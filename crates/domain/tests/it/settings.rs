@@ -188,7 +188,10 @@ fn case_165_a_pattern_that_cannot_be_used_stops_the_sending() {
     let (settings, problems) = parse(text);
     let level = |wanted: Level| -> String {
         let of_level = problems.iter().filter(|problem| problem.level == wanted);
-        of_level.map(Problem::to_string).collect::<Vec<String>>().join("\n")
+        of_level
+            .map(Problem::to_string)
+            .collect::<Vec<String>>()
+            .join("\n")
     };
     for pattern in serde_json::from_value::<Vec<String>>(expected.need("errors_mention")).unwrap() {
         assert!(
