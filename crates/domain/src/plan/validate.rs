@@ -18,7 +18,8 @@ pub const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
 /// Findings past this are refused unread; nobody reads that many.
 const MAX_FINDINGS: usize = 5_000;
 const MAX_PATH_BYTES: usize = 4_096;
-const MAX_TITLE_CHARS: usize = 400;
+/// Titles are cut when they are shown; what is longer than this is no title.
+const MAX_TITLE_CHARS: usize = 8_000;
 const MAX_TEXT_CHARS: usize = 8_000;
 const MAX_NAME_CHARS: usize = 300;
 const MAX_SUMMARY_CHARS: usize = 2_000;

@@ -72,28 +72,21 @@ pub(crate) fn review_body(what: &ReviewBody<'_>) -> String {
 fn first_line(what: &ReviewBody<'_>) -> String {
     let read = what.coverage.read();
     let total = what.coverage.files().len();
-    let files = if read == total && total > 0 {
-        format!("all {} changed were read", words::counted(total, "file"))
-    } else {
-        format!(
-            "{read} of {} changed were read",
-            words::counted(total, "file")
-        )
-    };
+    let files = format!("{read} of {} read", words::counted(total, "changed file"));
     let (word, rest) = match what.outcome {
         Outcome::Complete if total == 0 => ("Complete", "no file is changed".to_owned()),
         Outcome::Complete if read < total => (
             "Complete",
-            format!("{files}; the others are of kinds that are not read"),
+            format!("{files}, the others are of kinds that are skipped"),
         ),
         Outcome::Complete => ("Complete", files),
         Outcome::Partial => (
             "Partial",
-            format!("{files}; the others do not count as reviewed"),
+            format!("{files}, the others do not count as reviewed"),
         ),
         Outcome::Failed | Outcome::Superseded => (
             "Failed",
-            format!("{files}; only the fixed checks say anything about this change"),
+            format!("{files}, only the fixed checks say anything about this change"),
         ),
     };
     let head = words::code(what.job.head.short());
@@ -148,6 +141,9 @@ fn findings_line(what: &ReviewBody<'_>) -> String {
 }
 
 fn by_severity(all: &[Severity]) -> String {
+    if let [only] = all {
+        return only.as_str().to_owned();
+    }
     let parts: Vec<String> = Severity::ALL
         .into_iter()
         .filter_map(|severity| {

@@ -24,6 +24,7 @@ mod plan;
 mod price;
 mod prompt;
 mod redact;
+mod render;
 mod rules;
 mod sanitise;
 mod settings;

@@ -2,7 +2,7 @@
 
 mod bots;
 mod cases;
-mod oracle;
+pub(crate) mod oracle;
 mod property;
 mod readable;
 mod table;

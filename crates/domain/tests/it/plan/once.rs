@@ -128,7 +128,7 @@ fn reviewer_given_up_posts_the_floor_and_says_failed() {
     assert_eq!(posted(&plan), [("svc/main.go".to_owned(), 31, None)]);
     assert!(
         plan.body
-            .starts_with("**Failed review** of `bbbbbbb`: 0 of 1 file changed were read")
+            .starts_with("**Failed review** of `bbbbbbb`: 0 of 1 changed file read")
     );
     assert!(bench.plan().is_noop());
 }
@@ -176,7 +176,7 @@ fn file_the_review_does_not_name_is_not_covered() {
     assert_eq!(plan.outcome, Outcome::Partial);
     assert!(
         plan.body
-            .starts_with("**Partial review** of `bbbbbbb`: 1 of 2 files changed were read")
+            .starts_with("**Partial review** of `bbbbbbb`: 1 of 2 changed files read")
     );
     assert!(plan.body.contains("the reviewer does not mention it"));
 }
