@@ -49,8 +49,17 @@ fn text(lines: &[u8]) -> String {
     lines.concat()
 }
 
-/// Which lines git itself shows, walked from the text of a separate `git diff`.
-fn shown_by_git(world: &World, base: &str, head: &str) -> BTreeSet<(&'static str, u64)> {
+/// What git itself shows, walked from the text of a separate `git diff`.
+#[derive(Default)]
+struct Shown {
+    /// Sides and lines.
+    lines: BTreeSet<(&'static str, u64)>,
+    /// Positions below the first `@@`, and the last one.
+    positions: BTreeSet<u64>,
+    last: u64,
+}
+
+fn shown_by_git(world: &World, base: &str, head: &str) -> Shown {
     let dir = world.gh().git_dir(REPO).unwrap();
     let out = Command::new("git")
         .arg("--git-dir")
@@ -65,39 +74,46 @@ fn shown_by_git(world: &World, base: &str, head: &str) -> BTreeSet<(&'static str
         ])
         .output()
         .unwrap();
-    let mut lines = BTreeSet::new();
+    let mut shown = Shown::default();
     let (mut old, mut new) = (0, 0);
-    let mut inside = false;
+    let mut position = None;
     for line in String::from_utf8(out.stdout).unwrap().lines() {
         if let Some(ranges) = line.strip_prefix("@@ -") {
             let number =
                 |text: &str| -> u64 { text.split([',', ' ']).next().unwrap().parse().unwrap() };
             old = number(ranges);
             new = number(ranges.split_once('+').unwrap().1);
-            inside = true;
-        } else if inside {
-            match line.as_bytes().first() {
-                Some(b' ') => {
-                    lines.extend([("LEFT", old), ("RIGHT", new)]);
-                    (old, new) = (old + 1, new + 1);
-                }
-                Some(b'-') => {
-                    lines.insert(("LEFT", old));
-                    old += 1;
-                }
-                Some(b'+') => {
-                    lines.insert(("RIGHT", new));
-                    new += 1;
-                }
-                _ => inside = false,
-            }
+            // The first header is no position of its own, later ones are.
+            position = Some(position.map_or(0, |position| position + 1));
+            continue;
         }
+        let Some(position) = position.as_mut() else {
+            continue;
+        };
+        *position += 1;
+        shown.positions.insert(*position);
+        match line.as_bytes()[0] {
+            b' ' => {
+                shown.lines.extend([("LEFT", old), ("RIGHT", new)]);
+                (old, new) = (old + 1, new + 1);
+            }
+            b'-' => {
+                shown.lines.insert(("LEFT", old));
+                old += 1;
+            }
+            b'+' => {
+                shown.lines.insert(("RIGHT", new));
+                new += 1;
+            }
+            other => panic!("{other} in a hunk"),
+        }
+        shown.last = *position;
     }
-    lines
+    shown
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn anchor_is_accepted_iff_git_shows_the_line((old, new) in edits()) {
@@ -115,17 +131,25 @@ proptest! {
         let open = OpenPull { base, ..OpenPull::new("bob", &head, "Case") };
         let pull = gh.open_pull(REPO, open).unwrap();
         let shown = shown_by_git(world, &base_sha, &head_sha);
+        let path = format!("/repos/{REPO}/pulls/{pull}/reviews");
+        let status = |place: serde_json::Value| {
+            let mut comment = json!({ "path": "f.txt", "body": "y" });
+            comment.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+            let review = json!({ "event": "COMMENT", "body": "x", "comments": [comment] });
+            world.call("POST", &path, Some(review)).status
+        };
+        let expected = |allowed: bool| if allowed { 200 } else { 422 };
         for side in ["LEFT", "RIGHT"] {
             for line in 0..=u64::try_from(new.len().max(old.len())).unwrap() + 2 {
-                let review = json!({
-                    "event": "COMMENT", "body": "x",
-                    "comments": [{ "path": "f.txt", "line": line, "side": side, "body": "y" }],
-                });
-                let path = format!("/repos/{REPO}/pulls/{pull}/reviews");
-                let status = world.call("POST", &path, Some(review)).status;
-                let expected = if shown.contains(&(side, line)) { 200 } else { 422 };
-                prop_assert_eq!(status, expected, "{} {}", side, line);
+                let allowed = shown.lines.contains(&(side, line));
+                let got = status(json!({ "line": line, "side": side }));
+                prop_assert_eq!(got, expected(allowed), "{} {}", side, line);
             }
+        }
+        for position in 0..=shown.last + 2 {
+            let allowed = shown.positions.contains(&position);
+            let got = status(json!({ "position": position }));
+            prop_assert_eq!(got, expected(allowed), "position {}", position);
         }
     }
 

@@ -145,27 +145,37 @@ impl Show<'_> {
         };
         let side = |place: Option<Place>| place.map(|place| place.side.as_str());
         let line = |place: Option<Place>| place.map(|place| place.line);
-        let file = anchor.line.is_none();
-        put("subject_type", json!(if file { "file" } else { "line" }));
-        put("side", json!(side(anchor.line).unwrap_or("RIGHT")));
-        put("start_side", json!(side(anchor.start)));
-        put("original_start_line", json!(line(anchor.start)));
-        put("original_position", json!(anchor.position));
-        if let Some(original) = line(anchor.line) {
-            put("original_line", json!(original));
-        }
-        put("start_line", json!(line(current.start)));
         let absent = self.options.outdated_line == OutdatedLine::Absent;
-        match line(current.line) {
-            Some(line) => put("line", json!(line)),
-            None if absent => {}
-            None => put("line", Value::Null),
-        }
+        put(
+            "subject_type",
+            json!(if anchor.line.is_none() {
+                "file"
+            } else {
+                "line"
+            }),
+        );
+        put("original_position", json!(anchor.position));
         match current.position {
             Some(position) => put("position", json!(position)),
             // In the list of a review's comments the schema has a null here.
             None if absent && !of_review => {}
             None => put("position", Value::Null),
+        }
+        if of_review {
+            // This list knows places by their position only.
+            return;
+        }
+        put("side", json!(side(anchor.line).unwrap_or("RIGHT")));
+        put("start_side", json!(side(anchor.start)));
+        put("original_start_line", json!(line(anchor.start)));
+        if let Some(original) = line(anchor.line) {
+            put("original_line", json!(original));
+        }
+        put("start_line", json!(line(current.start)));
+        match line(current.line) {
+            Some(line) => put("line", json!(line)),
+            None if absent => {}
+            None => put("line", Value::Null),
         }
     }
 }
