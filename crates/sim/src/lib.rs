@@ -37,6 +37,7 @@ mod calls;
 mod clock;
 mod faults;
 mod github;
+mod messages;
 mod sentinels;
 mod server;
 mod sim;
@@ -49,6 +50,10 @@ pub use github::{
     GithubOptions, HookEncoding, InstallOptions, IssueCommentView, Limits, LineView, OpenPull,
     OutdatedLine, PullRequestPage, RepoOptions, RetryAfter, ReviewView, Role, Side, StateError,
     ThreadView, WebhookDelivery, Wording, hook_signature, route_names,
+};
+pub use messages::{
+    Charged, Messages, MessagesOptions, ModelCall, ModelUsage, Otherwise, Prompt, Scripted,
+    SimFinding,
 };
 pub use sentinels::Sentinels;
 pub use sim::{Sim, SimError, SimOptions};

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use crate::calls::{CallLog, Problem, Problems};
 use crate::clock::SimClock;
 use crate::github::{Codeload, Front, Github, GithubOptions};
+use crate::messages::{Messages, MessagesOptions};
 use crate::sentinels::Sentinels;
 use crate::server::{Api, Reply, Request, Shell};
 
@@ -19,6 +20,8 @@ pub struct SimOptions {
     pub start_at: Option<DateTime<Utc>>,
     /// The simulated GitHub.
     pub github: GithubOptions,
+    /// The simulated Messages API.
+    pub messages: MessagesOptions,
 }
 
 /// Why the simulators could not start.
@@ -37,6 +40,7 @@ pub struct Sim {
     clock: SimClock,
     sentinels: Sentinels,
     github: Github,
+    messages: Messages,
     trap: OnceLock<(String, CallLog)>,
     shell: Shell,
 }
@@ -58,10 +62,14 @@ impl Sim {
             .serve(Arc::new(Codeload(github.clone())))
             .map_err(SimError::Setup)?;
         github.set_addresses(front, codeload);
+        let messages = Messages::new(options.messages, clock.clone(), sentinels.clone());
+        let addr = shell.serve(messages.api()).map_err(SimError::Setup)?;
+        messages.set_addr(addr);
         Ok(Self {
             clock,
             sentinels,
             github,
+            messages,
             trap: OnceLock::new(),
             shell,
         })
@@ -80,6 +88,11 @@ impl Sim {
     /// Returns the base of GitHub's REST API, without a slash at the end.
     pub fn github_api_url(&self) -> String {
         self.github.api_url()
+    }
+
+    /// Returns the simulated Messages API.
+    pub fn messages(&self) -> &Messages {
+        &self.messages
     }
 
     /// Registers a made-up secret that must not appear in any URL or request body.
@@ -106,6 +119,7 @@ impl Sim {
     /// Ends the run: everything that was wrong, or that nobody looked at, is an error.
     pub fn finish(self) -> Result<(), Problems> {
         let mut problems: Vec<Problem> = self.github.problems();
+        problems.extend(self.messages.problems());
         if let Some((_, log)) = self.trap.get() {
             problems.extend(log.take_problems());
         }
@@ -121,6 +135,7 @@ impl Drop for Sim {
     fn drop(&mut self) {
         // Hooks may hold the simulator itself, which would then never be freed.
         self.github.faults().clear();
+        self.messages.clear();
     }
 }
 

@@ -45,6 +45,7 @@ impl World {
         let options = SimOptions {
             start_at: Some(START.parse().unwrap()),
             github: options,
+            ..SimOptions::default()
         };
         let sim = Sim::start(options).unwrap();
         let gh = sim.github();
