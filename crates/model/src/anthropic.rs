@@ -77,11 +77,7 @@ impl AnthropicModel {
     }
 
     /// Makes one call of at most `limit`.
-    async fn call(&self, body: Bytes, max_tokens: u32, limit: Duration) -> Result<Answer, Failure> {
-        let asked = Asked {
-            body_bytes: body.len(),
-            max_tokens,
-        };
+    async fn call(&self, body: Bytes, asked: Asked, limit: Duration) -> Result<Answer, Failure> {
         let request = Request::post(self.url.clone())
             .secret_header(API_KEY, self.settings.api_key.clone())
             .header(API_VERSION, self.settings.version.clone())
@@ -164,10 +160,11 @@ impl Model for AnthropicModel {
             max_retries: self.settings.max_retries,
             call_limit: self.settings.request_timeout,
         };
-        with_patience(patience, |limit| {
-            self.call(body.clone(), question.max_tokens, limit)
-        })
-        .await
+        let asked = Asked {
+            prompt_bytes: question.bytes(),
+            max_tokens: question.max_tokens,
+        };
+        with_patience(patience, |limit| self.call(body.clone(), asked, limit)).await
     }
 }
 

@@ -53,7 +53,6 @@ pub const KNOWN: &[Capability] = &[
     capability("claude-sonnet-5-5", 4096),
     capability("claude-sonnet-5", 1024),
     capability("claude-haiku-5-5", 4096),
-    capability("claude-fable-5-2", 4096),
     capability("claude-fable-5-1", 4096),
     capability("claude-fable-5", 512),
     capability("claude-opus-4-8", 4096),

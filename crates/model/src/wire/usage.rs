@@ -2,37 +2,29 @@
 //!
 //! **Invariant:** a call that was answered never counts as free.
 
+use mirilla_domain::chunk::token_bound;
 use mirilla_domain::money::Usage;
+use mirilla_domain::price::REQUEST_OVERHEAD_TOKENS;
 use serde_json::Value;
-
-/// Bytes per token at the dense end: code and JSON come to two to four, and an estimate has to err
-/// on the expensive side.
-const DENSE_BYTES_PER_TOKEN: u64 = 2;
-
-/// Tokens that a request has beyond its own bytes: roles, the schema's instructions.
-const OVERHEAD_TOKENS: u64 = 512;
 
 /// What was asked, as far as an estimate needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// Bytes of the request's body.
-    pub body_bytes: usize,
+    /// Bytes of the prompt, as [`Question::bytes`](mirilla_domain::prompt::Question::bytes) counts.
+    pub prompt_bytes: u64,
     /// The answer's bound.
     pub max_tokens: u32,
 }
 
 impl Asked {
-    /// Returns the most input tokens the request can reasonably have had.
-    pub fn input_estimate(&self) -> u64 {
-        let bytes = u64::try_from(self.body_bytes).unwrap_or(u64::MAX);
-        bytes
-            .div_ceil(DENSE_BYTES_PER_TOKEN)
-            .saturating_add(OVERHEAD_TOKENS)
+    /// Returns the most input tokens the request can have had: what is set aside for it.
+    pub fn input_bound(&self) -> u64 {
+        token_bound(self.prompt_bytes).saturating_add(REQUEST_OVERHEAD_TOKENS)
     }
 }
 
 /// Reads a `usage` object; what it leaves out or gives as zero where it cannot be zero is estimated
-/// upwards and flagged. Output is then the question's bound, because thinking is charged and unseen.
+/// upwards and flagged, to what was set aside for the call. Output is then the question's bound, because thinking is charged and unseen.
 pub fn read_usage(usage: Option<&Value>, asked: Asked, answered: bool) -> Usage {
     let count = |key: &str| usage.and_then(|u| u.get(key)).and_then(Value::as_u64);
     let written = cache_written(usage);
@@ -46,7 +38,7 @@ pub fn read_usage(usage: Option<&Value>, asked: Asked, answered: bool) -> Usage 
     };
     if count("input_tokens").is_none() || read.total_input() == 0 {
         let known = read.total_input().saturating_sub(read.input_tokens);
-        read.input_tokens = asked.input_estimate().saturating_sub(known);
+        read.input_tokens = asked.input_bound().saturating_sub(known);
         read.estimated = true;
     }
     let reported = count("output_tokens");
@@ -96,7 +88,7 @@ mod tests {
     use super::*;
 
     const ASKED: Asked = Asked {
-        body_bytes: 60_000,
+        prompt_bytes: 60_000,
         max_tokens: 4_000,
     };
 
@@ -147,12 +139,12 @@ mod tests {
         ] {
             let read = read_usage(Some(&usage), ASKED, true);
             assert!(read.estimated);
-            assert_eq!((read.input_tokens, read.output_tokens), (30_512, 4_000));
+            assert_eq!((read.input_tokens, read.output_tokens), (62_048, 4_000));
         }
         let half = read_usage(Some(&json!({"output_tokens": 900})), ASKED, true);
         assert_eq!(
             (half.input_tokens, half.output_tokens, half.estimated),
-            (30_512, 900, true)
+            (62_048, 900, true)
         );
         let cached = json!({"input_tokens": 0, "output_tokens": 9, "cache_read_input_tokens": 5});
         assert!(!read_usage(Some(&cached), ASKED, true).estimated);

@@ -9,8 +9,11 @@
     reason = "test code"
 )]
 
+mod against_sim;
+mod booking;
 mod cases;
 mod failures;
 mod requests;
 mod responses;
+mod reviewing;
 mod support;
