@@ -1,4 +1,4 @@
-//! The names of fields. They are snake_case because CloudWatch Logs Insights reads dots as nesting,
+//! The names of fields. They are `snake_case` because CloudWatch Logs Insights reads dots as nesting,
 //! and they do not change: alarms and queries are written upon them.
 //!
 //! In an event they stand in braces: `info!({ field::JOB_ID } = %job.id, "…")`.

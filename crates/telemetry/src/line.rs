@@ -10,7 +10,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use crate::{Format, chain, field};
 
@@ -104,7 +104,7 @@ where
                 for span in context
                     .event_scope(event)
                     .into_iter()
-                    .flat_map(|it| it.from_root())
+                    .flat_map(Scope::from_root)
                 {
                     if let Some(found) = span.extensions().get::<Fields>() {
                         spans.values.extend(found.values.iter().cloned());
@@ -225,11 +225,9 @@ mod tests {
                 .unwrap_err(),
         };
         let cause = Error::source(&error).unwrap().to_string();
+        let error: &(dyn Error + 'static) = &error;
         let found = lines(Format::Json, || {
-            tracing::error!(
-                { field::ERROR } = &error as &(dyn Error + 'static),
-                "stopped"
-            );
+            tracing::error!({ field::ERROR } = error, "stopped");
         });
         let parsed: Value = serde_json::from_str(&found[0]).unwrap();
         let text = parsed["error"].as_str().unwrap();
