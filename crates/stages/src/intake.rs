@@ -143,6 +143,11 @@ impl IntakeAnswer {
         Self::new(413, &error.to_string(), "rejected", "too-large")
     }
 
+    /// Answers a request whose body did not come in time.
+    pub fn too_slow() -> Self {
+        Self::new(408, "the body did not come in time", "rejected", "too-slow")
+    }
+
     fn not_understood(error: &WebhookError) -> Self {
         match error {
             WebhookError::TooLarge { .. } => Self::too_large(),

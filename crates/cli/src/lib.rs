@@ -1,0 +1,3 @@
+//! What the `mirilla` command is made of.
+
+pub mod intake_http;
