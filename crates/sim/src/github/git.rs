@@ -9,9 +9,9 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -20,41 +20,14 @@ use chrono::{DateTime, Utc};
 use super::diff::Diff;
 
 mod cat;
+mod command;
 mod import;
 
 use cat::CatFile;
 pub(crate) use cat::Object;
+pub use command::GitError;
+use command::{git, run, unexpected};
 pub use import::{Change, Commit};
-
-/// Why git could not do what the simulator asked.
-#[derive(Debug, thiserror::Error)]
-pub enum GitError {
-    /// The program could not be run, or its files not be read.
-    #[error("cannot run git {command}")]
-    Io {
-        /// The subcommand.
-        command: String,
-        /// The cause.
-        #[source]
-        source: io::Error,
-    },
-    /// Git refused.
-    #[error("git {command} failed: {stderr}")]
-    Failed {
-        /// The subcommand.
-        command: String,
-        /// What it said.
-        stderr: String,
-    },
-    /// Git answered something this code does not understand.
-    #[error("git {command} answered something unexpected: {what}")]
-    Unexpected {
-        /// The subcommand.
-        command: String,
-        /// What was wrong.
-        what: String,
-    },
-}
 
 /// One bare repository.
 #[derive(Debug)]
@@ -410,103 +383,6 @@ const DIFF_FLAGS: [&str; 11] = [
     "--src-prefix=a/",
     "--dst-prefix=b/",
 ];
-
-fn unexpected(command: &str, what: &str) -> GitError {
-    GitError::Unexpected {
-        command: command.to_owned(),
-        what: what.to_owned(),
-    }
-}
-
-/// Variables of the caller's environment that would change what git does.
-const UNWANTED_VARIABLES: [&str; 14] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_DIFF_OPTS",
-    "GIT_ATTR_SOURCE",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_TRACE",
-    "GIT_PREFIX",
-];
-
-fn git() -> Command {
-    let mut command = Command::new("git");
-    for name in UNWANTED_VARIABLES {
-        command.env_remove(name);
-    }
-    for (name, value) in [
-        ("GIT_CONFIG_GLOBAL", "/dev/null"),
-        ("GIT_CONFIG_SYSTEM", "/dev/null"),
-        ("GIT_CONFIG_NOSYSTEM", "1"),
-        ("GIT_ATTR_NOSYSTEM", "1"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_NO_REPLACE_OBJECTS", "1"),
-        ("HOME", "/nonexistent"),
-        ("XDG_CONFIG_HOME", "/nonexistent"),
-        ("LC_ALL", "C"),
-        ("TZ", "UTC"),
-    ] {
-        command.env(name, value);
-    }
-    for setting in [
-        "core.hooksPath=/dev/null",
-        "core.fsmonitor=false",
-        "core.quotePath=true",
-        "gc.auto=0",
-        "safe.directory=*",
-        "protocol.allow=never",
-        "diff.renameLimit=5000",
-    ] {
-        command.args(["-c", setting]);
-    }
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
-}
-
-fn run(name: &str, command: &mut Command, input: Option<&[u8]>) -> Result<Vec<u8>, GitError> {
-    let failed = |source| GitError::Io {
-        command: name.to_owned(),
-        source,
-    };
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = match input {
-        None => command.output().map_err(failed)?,
-        Some(input) => {
-            let mut child = command.stdin(Stdio::piped()).spawn().map_err(failed)?;
-            // Our inputs are consumed before git writes anything, so one thread is enough.
-            let written = child
-                .stdin
-                .take()
-                .map_or(Ok(()), |mut stdin| stdin.write_all(input));
-            let output = child.wait_with_output().map_err(failed)?;
-            if output.status.success() {
-                written.map_err(failed)?;
-            }
-            output
-        }
-    };
-    if !status.success() {
-        let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
-        return Err(GitError::Failed {
-            command: name.to_owned(),
-            stderr,
-        });
-    }
-    Ok(stdout)
-}
 
 fn parse_log(text: &str) -> Vec<CommitInfo> {
     let fields: Vec<&str> = text.split('\0').collect();

@@ -2,21 +2,21 @@
 
 use std::sync::PoisonError;
 
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::auth::{Caller, identify};
-use super::errors::{DOCS, basic, not_accessible, not_found};
-use super::limits::Cost;
+use super::errors::not_found;
 use super::path::decode;
-use super::render::Show;
-use super::routes::{Need, ROUTES, Route, find};
-use super::world::{Level, Repo, Role, World};
+use super::routes::{ROUTES, Route, find};
 use super::{ARCHIVES_ON_GHES, Github};
 use crate::calls::{Call, Problem};
 use crate::faults::{Played, play};
 use crate::server::{Api, Reply, Request, Transport};
+
+mod admit;
+mod cx;
+
+pub(crate) use cx::Cx;
 
 /// The name of the archive host's only route.
 const ARCHIVE_ROUTE: &str = "GET /{o}/{r}/{archive}/{ref}";
@@ -38,17 +38,6 @@ pub(crate) struct Late {
     pub(crate) request: Request,
     /// Calls that are answered before it lands.
     remaining: u32,
-}
-
-/// What a handler works with.
-pub(crate) struct Cx<'a> {
-    pub(crate) github: &'a Github,
-    pub(crate) world: &'a mut World,
-    pub(crate) request: &'a Request,
-    pub(crate) vars: Vec<String>,
-    pub(crate) caller: Caller,
-    /// The repository the path names; 0 if it names none.
-    pub(crate) repo: u64,
 }
 
 impl Api for Front {
@@ -244,147 +233,6 @@ impl Github {
         self.finish(&caller, request, reply, graphql)
     }
 
-    /// Checks what every request must have, and who sends it.
-    fn enter(
-        &self,
-        route: &Route,
-        request: &Request,
-        world: &World,
-        now: i64,
-    ) -> Result<Caller, Reply> {
-        if request.header("user-agent").is_none_or(str::is_empty) {
-            self.problem_with(route, request, "no User-Agent");
-            return Err(Reply::new(
-                403,
-                "text/plain",
-                "Request forbidden by administrative rules. Please make sure your request has a \
-                 User-Agent header (https://docs.github.com/en/rest/overview/\
-                 resources-in-the-rest-api#user-agent-required). Check https://developer.github.com \
-                 for other possible causes.\n",
-            ));
-        }
-        let version = request
-            .header("x-github-api-version")
-            .unwrap_or("2022-11-28");
-        if !["2022-11-28", "2026-03-10"].contains(&version) {
-            self.problem_with(route, request, &format!("API version {version}"));
-            return Err(basic(
-                410,
-                &format!("API version {version} is not supported"),
-            ));
-        }
-        let accept = request.header("accept").unwrap_or("*/*");
-        let served = |part: &str| {
-            let part = part.trim();
-            part.starts_with("*/*")
-                || part.starts_with("application/*")
-                || part.starts_with("application/json")
-                || part.starts_with("application/vnd.github")
-        };
-        if !accept.split(',').any(served) {
-            self.problem_with(route, request, &format!("Accept: {accept}"));
-            let message =
-                format!("Unsupported 'Accept' header: '{accept}'. Must accept 'application/json'.");
-            return Err(basic(415, &message));
-        }
-        identify(world, self.options(), request, now)
-    }
-
-    fn problem_with(&self, route: &Route, request: &Request, what: &str) {
-        let what = format!("{} ({}): {what}", route.name(), request.path);
-        self.0.log.problem(Problem::BadRequest(what));
-    }
-
-    /// Checks limits, the kind of the credential and what it may do; returns the repository.
-    fn admit(
-        &self,
-        route: &Route,
-        vars: &[String],
-        request: &Request,
-        world: &World,
-        caller: &Caller,
-    ) -> Result<u64, Reply> {
-        let write = request.method != "GET" && route.template != "/graphql";
-        let graphql = route.template == "/graphql";
-        let mutates = |word: &[u8]| graphql && memchr::memmem::find(&request.body, word).is_some();
-        let cost = Cost {
-            write: write || mutates(b"mutation"),
-            content: route.content || mutates(b"addPullRequestReview"),
-            graphql,
-        };
-        if route.template != "/rate_limit" {
-            self.charge(caller, cost)?;
-        }
-        let wrong = |message: &str, status: u16| {
-            let what = format!("{} called with {}", route.name(), caller.kind());
-            self.0.log.problem(Problem::WrongAuth(what));
-            Err(basic(status, message))
-        };
-        match (route.need, caller) {
-            (Need::Nothing, _) | (Need::App, Caller::App) => return Ok(0),
-            (Need::App, _) => return wrong("A JSON web token could not be decoded", 401),
-            (Need::AppOfRepo, Caller::App) => {
-                let repo = self.named(vars, request, world)?;
-                world.installation_for(repo).ok_or_else(not_found)?;
-                return Ok(repo.id);
-            }
-            (Need::AppOfRepo, _) => return wrong("A JSON web token could not be decoded", 401),
-            (_, Caller::Anonymous) => return wrong("Requires authentication", 401),
-            (_, Caller::App) => return wrong("Bad credentials", 401),
-            (Need::Installation, Caller::Installation { .. }) => return Ok(0),
-            (Need::Installation, _) => {
-                return wrong(
-                    "You must authenticate with an installation access token",
-                    403,
-                );
-            }
-            (Need::Token, _) => return Ok(0),
-            (Need::Repo(..), _) => {}
-        }
-        let Need::Repo(permissions, level) = route.need else {
-            return Ok(0);
-        };
-        let repo = self.named(vars, request, world)?;
-        self.permit(route, world, caller, repo, permissions, level)?;
-        Ok(repo.id)
-    }
-
-    /// Returns the repository that a path's first two variables name; a former name is redirected.
-    fn named<'a>(
-        &self,
-        vars: &[String],
-        request: &Request,
-        world: &'a World,
-    ) -> Result<&'a Repo, Reply> {
-        let (Some(owner), Some(name)) = (vars.first(), vars.get(1)) else {
-            return Err(not_found());
-        };
-        let full_name = format!("{owner}/{name}");
-        if let Some(repo) = world
-            .repo_id(&full_name)
-            .and_then(|id| world.repos.get(&id))
-        {
-            return Ok(repo);
-        }
-        let moved = world
-            .former_names
-            .get(&full_name.to_ascii_lowercase())
-            .ok_or_else(not_found)?;
-        let rest: Vec<&str> = self.path_of(request).splitn(5, '/').skip(4).collect();
-        let rest = rest
-            .first()
-            .map_or_else(String::new, |rest| format!("/{rest}"));
-        let query = if request.query.is_empty() { "" } else { "?" };
-        let url = format!(
-            "{}/repositories/{moved}{rest}{query}{}",
-            self.urls().api,
-            request.query
-        );
-        let status = if request.method == "GET" { 301 } else { 307 };
-        let body = json!({ "message": "Moved Permanently", "url": url, "documentation_url": DOCS });
-        Err(Reply::json(status, &body).with("location", url))
-    }
-
     /// Returns a request's path without the prefix of the API.
     fn path_of<'a>(&self, request: &'a Request) -> &'a str {
         let prefix = self.options().prefix.as_str();
@@ -392,43 +240,6 @@ impl Github {
             Some(rest) if rest.starts_with('/') => rest,
             _ => &request.path,
         }
-    }
-
-    /// Checks that a credential may do something in a repository.
-    fn permit(
-        &self,
-        route: &Route,
-        world: &World,
-        caller: &Caller,
-        repo: &Repo,
-        permissions: &[&str],
-        level: Level,
-    ) -> Result<(), Reply> {
-        if !world.sees(caller, repo) {
-            return Err(not_found());
-        }
-        let granted = permissions
-            .iter()
-            .any(|p| caller.level(p).is_some_and(|have| have >= level));
-        if !granted {
-            if level == Level::Write && !caller.may_write() {
-                let what = format!("{} on {}", route.name(), repo.full_name());
-                self.0.log.problem(Problem::WriteWithReadToken(what));
-            }
-            return Err(not_accessible(match caller {
-                Caller::User { .. } => "personal access token",
-                _ => "integration",
-            }));
-        }
-        if let Caller::User { login, .. } = caller {
-            let pushes = ["contents", "statuses"]
-                .iter()
-                .any(|p| permissions.contains(p));
-            if level == Level::Write && pushes && World::role(repo, login) < Role::Write {
-                return Err(not_found());
-            }
-        }
-        Ok(())
     }
 
     /// Adds what every answer of GitHub carries.
@@ -462,141 +273,6 @@ impl Github {
             reply = reply.with("etag", tag);
         }
         reply
-    }
-}
-
-impl Cx<'_> {
-    /// Returns what renders the current state.
-    pub(crate) fn show(&self) -> Show<'_> {
-        self.github.show(self.world)
-    }
-
-    /// Returns a variable of the path, decoded.
-    pub(crate) fn var(&self, index: usize) -> &str {
-        self.vars.get(index).map_or("", String::as_str)
-    }
-
-    /// Returns a variable of the path as a number.
-    pub(crate) fn number(&self, index: usize) -> Result<u64, Reply> {
-        self.var(index).parse().map_err(|_not_a_number| not_found())
-    }
-
-    /// Returns the repository the path names.
-    pub(crate) fn repo(&self) -> Result<&Repo, Reply> {
-        self.world.repos.get(&self.repo).ok_or_else(not_found)
-    }
-
-    /// Returns the repository the path names, to be changed.
-    pub(crate) fn repo_mut(&mut self) -> Result<&mut Repo, Reply> {
-        self.world.repos.get_mut(&self.repo).ok_or_else(not_found)
-    }
-
-    /// Returns the login that acts.
-    pub(crate) fn actor(&self) -> String {
-        match &self.caller {
-            Caller::User { login, .. } => login.clone(),
-            _ => self.github.bot(),
-        }
-    }
-
-    /// Returns whether the App acts.
-    pub(crate) fn by_app(&self) -> bool {
-        !matches!(self.caller, Caller::User { .. })
-    }
-
-    /// Reads the JSON body. A field that GitHub does not know is a problem for the test, since
-    /// GitHub would ignore it silently.
-    pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Reply> {
-        let value: Value = if self.request.body.is_empty() {
-            Value::Object(serde_json::Map::new())
-        } else {
-            serde_json::from_slice(&self.request.body)
-                .map_err(|_bad| self.bad(400, "Problems parsing JSON", "not JSON"))?
-        };
-        serde_json::from_value(value).map_err(|error| {
-            self.bad(
-                422,
-                &format!("Invalid request.\n\n{error}"),
-                &error.to_string(),
-            )
-        })
-    }
-
-    fn bad(&self, status: u16, message: &str, what: &str) -> Reply {
-        let what = format!("{} {}: {what}", self.request.method, self.request.path);
-        self.github.0.log.problem(Problem::BadRequest(what));
-        basic(status, message)
-    }
-
-    /// Returns whether the request accepts a media type of GitHub's, as in `diff`.
-    pub(crate) fn accepts(&self, media: &str) -> bool {
-        let accept = self.request.header("accept").unwrap_or_default();
-        accept.split(',').any(|part| {
-            let part = part.trim().split(';').next().unwrap_or_default();
-            let media_type = part
-                .strip_prefix("application/vnd.github.")
-                .unwrap_or_default();
-            let media_type = media_type.strip_prefix("v3.").unwrap_or(media_type);
-            media_type.strip_suffix("+json").unwrap_or(media_type) == media
-        })
-    }
-
-    /// Answers one page of a list of `total` items, with a `Link` header; `show` renders the items
-    /// of a range.
-    pub(crate) fn page(
-        &self,
-        total: usize,
-        show: impl FnOnce(std::ops::Range<usize>) -> Result<Value, Reply>,
-    ) -> Answer {
-        let wanted = |name: &str, default: usize| {
-            self.request
-                .param(name)
-                .and_then(|v| v.parse::<usize>().ok())
-                .unwrap_or(default)
-        };
-        let per_page = match wanted("per_page", 30) {
-            0 => 30,
-            n => n.min(100),
-        };
-        let page = wanted("page", 1).max(1);
-        let start = (page - 1).saturating_mul(per_page).min(total);
-        let end = start.saturating_add(per_page).min(total);
-        let reply = Reply::json(200, &show(start..end)?);
-        let last = total.div_ceil(per_page).max(1);
-        let links: Vec<String> = [
-            (page > 1, page.saturating_sub(1).min(last), "prev"),
-            (page < last, page.saturating_add(1), "next"),
-            (page < last, last, "last"),
-            (page > 1, 1, "first"),
-        ]
-        .into_iter()
-        .filter(|(wanted, ..)| *wanted)
-        .map(|(_, page, rel)| format!("<{}>; rel=\"{rel}\"", self.with_page(page)))
-        .collect();
-        if links.is_empty() {
-            Ok(reply)
-        } else {
-            Ok(reply.with("link", links.join(", ")))
-        }
-    }
-
-    fn with_page(&self, page: usize) -> String {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        let given = url::form_urlencoded::parse(self.request.query.as_bytes());
-        query.extend_pairs(given.filter(|(name, _)| name != "page"));
-        query.append_pair("page", &page.to_string());
-        format!("{}?{}", self.address(), query.finish())
-    }
-
-    /// Returns the address of the request without its query.
-    pub(crate) fn address(&self) -> String {
-        let prefix = &self.github.options().prefix;
-        let path = self
-            .request
-            .path
-            .strip_prefix(prefix.as_str())
-            .unwrap_or(&self.request.path);
-        format!("{}{path}", self.github.urls().api)
     }
 }
 

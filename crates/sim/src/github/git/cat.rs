@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::{GitError, unexpected};
+use super::command::{GitError, unexpected};
 
 /// An object as git stores it; without contents if only its name was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
