@@ -65,6 +65,9 @@ pub struct Plan {
     pub body: String,
     /// Threads to resolve.
     pub resolve: Vec<Resolve>,
+    /// How often a secret, or text that looks like one, was taken out of what a model wrote. A metric,
+    /// and an alarm.
+    pub redacted: usize,
 }
 
 impl Plan {

@@ -21,8 +21,11 @@ use crate::anchor::OffDiff;
 use crate::code::DropReason;
 use crate::ids::Fingerprint;
 use crate::marker::{self, FindingMarker, MAX_REMEMBERED, Marker, ReviewMarker};
-use crate::render::{self, MAX_BODY_BYTES, ReviewBody};
+use crate::render::{self, MAX_BODY_BYTES, ReviewBody, Words};
 use crate::review::Severity;
+
+/// A reason from the file is cut to this.
+const MAX_REASON_CHARS: usize = 200;
 
 /// Decides what to post, where, what to skip and why.
 pub fn plan(input: &PlanInput<'_>) -> Plan {
@@ -44,10 +47,14 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     // From here on the order is the one people read in.
     drafts.sort_by_key(|draft| reading_order(input, draft));
 
+    let words = Words::new(input.redactor, input.public, &input.policy.link_hosts);
     let resolve = resolve::threads(input, &known, &coverage, outcome, &current);
-    let comments = comments(input, &drafts);
-    let mut items: Vec<Item> = drafts.iter().cloned().map(Draft::into_item).collect();
-    items.extend(unusable(review));
+    let comments = comments(input, &drafts, &words);
+    let mut items: Vec<Item> = drafts
+        .iter()
+        .map(|draft| draft.clone().into_item(&words))
+        .collect();
+    items.extend(unusable(review, &words));
     let tally = Tally::of(&items);
     debug_assert!(tally.reconciles(), "{}", tally.equation());
 
@@ -64,7 +71,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         coverage: &coverage,
         drafts: &drafts,
         tally: &tally,
-        policy: input.policy,
+        max_comments: input.policy.max_comments,
+        words: &words,
         notes: input.notes,
         max_bytes: MAX_BODY_BYTES.saturating_sub(line.len()).saturating_sub(2),
     });
@@ -85,6 +93,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         review: action,
         body,
         resolve,
+        redacted: words.redacted(),
     }
 }
 
@@ -221,7 +230,7 @@ fn in_body_fate(known: &Known<'_>, draft: &Draft<'_>, place: OffDiff) -> ItemFat
     }
 }
 
-fn comments(input: &PlanInput<'_>, drafts: &[Draft<'_>]) -> Vec<NewComment> {
+fn comments(input: &PlanInput<'_>, drafts: &[Draft<'_>], words: &Words<'_>) -> Vec<NewComment> {
     let posted = |draft: &&Draft<'_>| draft.fate == Some(ItemFate::Posted);
     drafts
         .iter()
@@ -245,7 +254,7 @@ fn comments(input: &PlanInput<'_>, drafts: &[Draft<'_>]) -> Vec<NewComment> {
                 other_line: anchor.other_line,
                 body: format!(
                     "{}\n\n{line}",
-                    render::comment(draft, anchor, input.policy, input.job)
+                    render::comment(draft, anchor, words, input.job)
                 ),
             })
         })
@@ -253,29 +262,28 @@ fn comments(input: &PlanInput<'_>, drafts: &[Draft<'_>]) -> Vec<NewComment> {
 }
 
 /// Findings whose fields could not be read: counted, never shown.
-fn unusable(review: Option<&ReadReview>) -> impl Iterator<Item = Item> {
+fn unusable(review: Option<&ReadReview>, words: &Words<'_>) -> Vec<Item> {
     let refused = review.map_or(&[][..], |read| &read.refused);
     let rejected = review.map_or(&[][..], |read| &read.review.rejected);
     let item = |path: &str, title: &str, why: &str| Item {
         source: Source::Model,
         category: String::new(),
         severity: None,
-        path: path.to_owned(),
+        path: words.unsanitised(path),
         line: 0,
-        title: title.to_owned(),
+        title: words.unsanitised(title),
         anchor: None,
         fingerprint: None,
         fate: ItemFate::Dropped {
             reason: DropReason::Invalid,
-            detail: Some(super::validate::cut(why, 200)),
+            detail: Some(words.unsanitised(&super::validate::cut(why, MAX_REASON_CHARS))),
         },
     };
-    refused
+    let refused = refused
         .iter()
-        .map(move |one| item(&one.path, &one.title, one.why))
-        .chain(rejected.iter().map(move |one| item("", "", &one.reason)))
-        .collect::<Vec<_>>()
-        .into_iter()
+        .map(|one| item(&one.path, &one.title, one.why));
+    let rejected = rejected.iter().map(|one| item("", "", &one.reason));
+    refused.chain(rejected).collect()
 }
 
 /// What the body's marker remembers.

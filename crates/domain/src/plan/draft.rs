@@ -10,6 +10,7 @@ use crate::anchor::{self, Anchor, FileLines, OffDiff, Wanted};
 use crate::code::DropReason;
 use crate::fingerprint::{self, Subject};
 use crate::ids::Fingerprint;
+use crate::render::Words;
 use crate::review::{Finding, Severity, Side};
 
 /// Titles that are kept for the record are cut to this.
@@ -185,15 +186,15 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the record of it. What is still open by then was not posted for a reason of our own.
-    pub(super) fn into_item(self) -> Item {
+    pub(super) fn into_item(self, words: &Words<'_>) -> Item {
         let fingerprint = self.identities.into_iter().next();
         Item {
             source: self.source,
             category: self.category.to_owned(),
             severity: Some(self.severity),
-            path: cut(&self.path, MAX_RECORDED_CHARS),
+            path: words.unsanitised(&cut(&self.path, MAX_RECORDED_CHARS)),
             line: self.line,
-            title: cut(self.title, MAX_RECORDED_CHARS),
+            title: words.unsanitised(&cut(self.title, MAX_RECORDED_CHARS)),
             anchor: self.place.ok(),
             fingerprint,
             fate: self.fate.unwrap_or(ItemFate::Dropped {

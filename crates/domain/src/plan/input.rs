@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{AttemptNo, CommitSha, Fingerprint, JobId, PullRequestRef, ReviewId};
 use crate::marker::MarkerKey;
 use crate::plan::{FreshDiff, ReadReview};
+use crate::redact::{Haystack, Redactor};
 use crate::review::{Severity, Side};
 use crate::thread::Existing;
 
@@ -119,6 +120,10 @@ pub struct PlanInput<'a> {
     pub policy: &'a PlanPolicy,
     /// What the body must say besides, in our own words: broken settings, rules and their commit.
     pub notes: &'a [String],
+    /// Knows the secrets of this process.
+    pub redactor: &'a Redactor,
+    /// What everyone can read anyway: the diff, its paths, the names of rules.
+    pub public: &'a Haystack<'a>,
     /// The poster's key for markers.
     pub key: &'a MarkerKey,
 }

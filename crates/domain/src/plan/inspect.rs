@@ -21,6 +21,7 @@ use super::{
 };
 use crate::ids::{AttemptNo, CommitSha, Forge, JobId, PrNumber, PullRequestRef, RepoId};
 use crate::marker::MarkerKey;
+use crate::redact::{Haystack, Redactor};
 use crate::review::REVIEW_SCHEMA;
 use crate::thread::Existing;
 
@@ -144,6 +145,8 @@ pub fn plan_from_files(
         last_review: None,
         policy: &policy.plan,
         notes: &policy.notes,
+        redactor: &Redactor::default(),
+        public: &Haystack::new([diff]),
         key: &key,
     }))
 }

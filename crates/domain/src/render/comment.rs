@@ -2,10 +2,10 @@
 //!
 //! **Invariant:** a suggestion is shown only if the plan checked it against the anchored lines.
 
-use super::words;
+use super::words::{self, Words};
 use crate::anchor::Anchor;
 use crate::ids::Forge;
-use crate::plan::{Draft, JobFacts, PlanPolicy, Source};
+use crate::plan::{Draft, JobFacts, Source};
 
 /// An explanation longer than this is not read.
 const MAX_MESSAGE_CHARS: usize = 6_000;
@@ -16,32 +16,32 @@ const MAX_ALSO: usize = 5;
 pub(crate) fn comment(
     draft: &Draft<'_>,
     anchor: &Anchor,
-    policy: &PlanPolicy,
+    words: &Words<'_>,
     job: &JobFacts,
 ) -> String {
-    let mut parts = vec![headline(draft, policy)];
-    parts.push(words::prose(draft.message, MAX_MESSAGE_CHARS, policy));
-    parts.push(also(draft, policy));
+    let mut parts = vec![headline(draft, words)];
+    parts.push(words.prose(draft.message, MAX_MESSAGE_CHARS));
+    parts.push(also(draft, words));
     // GitLab's suggestions name their range in the fence; only one line is the same on both.
     let fits_forge = job.pull_request.forge == Forge::Github || anchor.start_line.is_none();
     if let Some(code) = draft.suggestion.filter(|_| fits_forge) {
-        parts.extend(words::suggestion(code));
+        parts.extend(words.suggestion(code));
     }
-    parts.push(footer(draft, policy));
+    parts.push(footer(draft, words));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
 }
 
 /// `**High:** the title`
-pub(super) fn headline(draft: &Draft<'_>, policy: &PlanPolicy) -> String {
+pub(super) fn headline(draft: &Draft<'_>, words: &Words<'_>) -> String {
     format!(
         "**{}:** {}",
         words::severity(draft.severity),
-        words::title(draft.title, draft.category, policy)
+        words.title(draft.title, draft.category)
     )
 }
 
-fn also(draft: &Draft<'_>, policy: &PlanPolicy) -> String {
+fn also(draft: &Draft<'_>, words: &Words<'_>) -> String {
     if draft.also.is_empty() {
         return String::new();
     }
@@ -49,7 +49,7 @@ fn also(draft: &Draft<'_>, policy: &PlanPolicy) -> String {
         .also
         .iter()
         .take(MAX_ALSO)
-        .map(|title| words::title(title, draft.category, policy))
+        .map(|title| words.title(title, draft.category))
         .collect();
     let more = match draft.also.len().saturating_sub(MAX_ALSO) {
         0 => String::new(),
@@ -59,18 +59,18 @@ fn also(draft: &Draft<'_>, policy: &PlanPolicy) -> String {
 }
 
 /// What the finding rests on, in one quiet line.
-fn footer(draft: &Draft<'_>, policy: &PlanPolicy) -> String {
+fn footer(draft: &Draft<'_>, words: &Words<'_>) -> String {
     match draft.source {
         Source::Floor => format!(
             "_Found by a fixed check, not by a model:_ {}",
-            words::code(draft.category)
+            words.code(draft.category)
         ),
         Source::Model => {
-            let label = words::category_label(draft.category, policy);
+            let label = words.category(draft.category);
             let rule = draft
                 .rule
                 .filter(|rule| !rule.trim().is_empty())
-                .map(|rule| format!(" · rule {}", words::code(rule)))
+                .map(|rule| format!(" · rule {}", words.code(rule)))
                 .unwrap_or_default();
             format!("_{label} · {}% sure_{rule}", draft.confidence)
         }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words;
+use super::words::Words;
 use crate::plan::{CoverageReport, FileState};
 
 /// More names than this are not read; the rest is counted.
@@ -13,7 +13,7 @@ const MAX_NAMES: usize = 50;
 const FRAME_BYTES: usize = 400;
 
 /// Returns the folded table, at most about `budget` bytes; empty if nothing was changed.
-pub(super) fn table(report: &CoverageReport, budget: usize) -> String {
+pub(super) fn table(report: &CoverageReport, words: &Words<'_>, budget: usize) -> String {
     let total = report.files().len();
     if total == 0 {
         return String::new();
@@ -26,7 +26,7 @@ pub(super) fn table(report: &CoverageReport, budget: usize) -> String {
     for file in files.iter().take(MAX_NAMES) {
         let row = format!(
             "\n| {} | {} |",
-            words::code(&file.path),
+            words.code(&file.path),
             file.state.explain_in_full()
         );
         if rows.len().saturating_add(row.len()) > budget.saturating_sub(FRAME_BYTES) {

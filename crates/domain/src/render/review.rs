@@ -3,10 +3,11 @@
 //! **Invariant:** the first line says whether the review is complete, partial or failed; the body is
 //! never empty and never longer than its limit.
 
-use super::{comment, coverage, words};
+use super::words::{self, Words};
+use super::{comment, coverage};
 use crate::anchor::OffDiff;
 use crate::code::DropReason;
-use crate::plan::{CoverageReport, Draft, ItemFate, JobFacts, PlanPolicy, ReadReview, Tally};
+use crate::plan::{CoverageReport, Draft, ItemFate, JobFacts, ReadReview, Tally};
 use crate::review::{Outcome, Severity};
 
 const MAX_SUMMARY_CHARS: usize = 500;
@@ -22,7 +23,7 @@ const MORE_BYTES: usize = 120;
 const FOOTER: &str = "_Written by a model that read untrusted code; do not run commands from it._";
 
 /// What the body tells.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct ReviewBody<'a> {
     pub(crate) job: &'a JobFacts,
     pub(crate) outcome: Outcome,
@@ -31,7 +32,9 @@ pub(crate) struct ReviewBody<'a> {
     /// In the order people read them in.
     pub(crate) drafts: &'a [Draft<'a>],
     pub(crate) tally: &'a Tally,
-    pub(crate) policy: &'a PlanPolicy,
+    pub(crate) max_comments: u32,
+    /// How untrusted text gets in.
+    pub(crate) words: &'a Words<'a>,
     /// What else the reader must know, in our own words.
     pub(crate) notes: &'a [String],
     /// The most bytes it may have.
@@ -44,7 +47,7 @@ pub(crate) fn review_body(what: &ReviewBody<'_>) -> String {
     head.extend(
         what.notes
             .iter()
-            .map(|note| words::prose(note, MAX_NOTE_CHARS, what.policy)),
+            .map(|note| what.words.prose(note, MAX_NOTE_CHARS)),
     );
     head.push(summary(what));
     let tail = [cost_line(what), what.tally.equation(), FOOTER.to_owned()];
@@ -59,7 +62,11 @@ pub(crate) fn review_body(what: &ReviewBody<'_>) -> String {
     let used: usize = findings.iter().fold(0, |sum, part| {
         sum.saturating_add(part.len()).saturating_add(2)
     });
-    let files = coverage::table(what.coverage, left.saturating_sub(used).saturating_sub(2));
+    let files = coverage::table(
+        what.coverage,
+        what.words,
+        left.saturating_sub(used).saturating_sub(2),
+    );
 
     let mut parts = head;
     parts.extend(findings);
@@ -89,7 +96,7 @@ fn first_line(what: &ReviewBody<'_>) -> String {
             format!("{files}, only the fixed checks say anything about this change"),
         ),
     };
-    let head = words::code(what.job.head.short());
+    let head = what.words.code(what.job.head.short());
     format!("**{word} review** of {head}: {rest}.")
 }
 
@@ -125,7 +132,7 @@ fn findings_line(what: &ReviewBody<'_>) -> String {
         parts.push(format!(
             "{over} past the limit of {}, named here",
             words::counted(
-                usize::try_from(what.policy.max_comments).unwrap_or(usize::MAX),
+                usize::try_from(what.max_comments).unwrap_or(usize::MAX),
                 "comment"
             )
         ));
@@ -159,7 +166,7 @@ fn summary(what: &ReviewBody<'_>) -> String {
     let Some(read) = what.review.filter(|_| what.coverage.read() > 0) else {
         return String::new();
     };
-    let text = words::prose(&read.review.summary, MAX_SUMMARY_CHARS, what.policy);
+    let text = what.words.prose(&read.review.summary, MAX_SUMMARY_CHARS);
     let quoted: Vec<String> = text
         .lines()
         .map(|line| format!("> {line}").trim_end().to_owned())
@@ -179,11 +186,13 @@ fn findings(what: &ReviewBody<'_>, budget: usize) -> Vec<String> {
     let (explained, listed) = in_body.split_at(in_body.len().min(MAX_EXPLAINED));
     let mut shown = 0_usize;
     for draft in explained {
-        let place = words::place(&draft.path, draft.shown_line().map(|(_, line)| line));
-        let message = words::prose(draft.message, MAX_MESSAGE_CHARS, what.policy);
+        let place = what
+            .words
+            .place(&draft.path, draft.shown_line().map(|(_, line)| line));
+        let message = what.words.prose(draft.message, MAX_MESSAGE_CHARS);
         let text = format!(
             "{} ({place}{})\n\n{message}",
-            comment::headline(draft, what.policy),
+            comment::headline(draft, what.words),
             why(draft)
         );
         if !room.takes(&text) {
@@ -194,7 +203,7 @@ fn findings(what: &ReviewBody<'_>, budget: usize) -> Vec<String> {
     }
     let unexplained = explained.get(shown..).unwrap_or_default();
     let rest: Vec<&Draft<'_>> = unexplained.iter().chain(listed).copied().collect();
-    parts.extend(rows(&mut room, "Without a line", &rest, what.policy));
+    parts.extend(rows(&mut room, "Without a line", &rest, what.words));
 
     let dropped = |reason: DropReason| -> Vec<&Draft<'_>> {
         what.drafts
@@ -205,10 +214,10 @@ fn findings(what: &ReviewBody<'_>, budget: usize) -> Vec<String> {
             .collect()
     };
     let over = dropped(DropReason::OverCap);
-    parts.extend(rows(&mut room, "Past the limit", &over, what.policy));
+    parts.extend(rows(&mut room, "Past the limit", &over, what.words));
     let unknown = dropped(DropReason::UnknownPath);
     let heading = "About files that this change does not have (not posted)";
-    parts.extend(rows(&mut room, heading, &unknown, what.policy));
+    parts.extend(rows(&mut room, heading, &unknown, what.words));
     parts
 }
 
@@ -227,7 +236,7 @@ fn rows(
     room: &mut Room,
     heading: &str,
     drafts: &[&Draft<'_>],
-    policy: &PlanPolicy,
+    words: &Words<'_>,
 ) -> Option<String> {
     let mut table = format!("**{heading}**\n\n| Severity | Finding | Place |\n| --- | --- | --- |");
     if drafts.is_empty() || !room.takes(&table) {
@@ -238,8 +247,8 @@ fn rows(
         let row = format!(
             "\n| {} | {} | {} |",
             words::severity(draft.severity),
-            words::title(draft.title, draft.category, policy),
-            words::place(&draft.path, draft.shown_line().map(|(_, line)| line))
+            words.title(draft.title, draft.category),
+            words.place(&draft.path, draft.shown_line().map(|(_, line)| line))
         );
         if !room.takes(&row) {
             break;
@@ -285,7 +294,7 @@ fn cost_line(what: &ReviewBody<'_>) -> String {
     format!(
         "Cost: {about}{} with {}, {} tokens in, {} out.",
         review.cost,
-        words::code(&review.model),
+        what.words.code(&review.model),
         words::thousands(usage.total_input()),
         words::thousands(usage.output_tokens)
     )

@@ -13,6 +13,7 @@ use mirilla_domain::plan::{
     FloorHit, FreshDiff, JobFacts, NewReview, Plan, PlanInput, PlanPolicy, ReadReview,
     ReviewAction, plan,
 };
+use mirilla_domain::redact::{Haystack, Redactor};
 use mirilla_domain::review::{
     Category, Coverage, Fate, Finding, Outcome, REVIEW_SCHEMA, Review, Severity, Side,
 };
@@ -62,6 +63,7 @@ pub(crate) struct Bench {
     pub(crate) last_review: Option<ReviewId>,
     pub(crate) policy: PlanPolicy,
     pub(crate) notes: Vec<String>,
+    pub(crate) redactor: Redactor,
     next_id: u64,
     /// Reviews that were created, for counting notifications.
     pub(crate) created: usize,
@@ -102,6 +104,7 @@ impl Bench {
             last_review: None,
             policy: PlanPolicy::default(),
             notes: Vec::new(),
+            redactor: Redactor::default(),
             next_id: 1000,
             created: 0,
             edited: 0,
@@ -198,6 +201,8 @@ impl Bench {
             last_review: self.last_review,
             policy: &self.policy,
             notes: &self.notes,
+            redactor: &self.redactor,
+            public: &Haystack::new([self.diff.as_bytes()]),
             key: &key(),
         });
         self.check(&plan);

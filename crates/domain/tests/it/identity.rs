@@ -274,9 +274,10 @@ mod same_finding {
             let moved = file(&shifted);
             let offset = u32::try_from(before.len()).unwrap();
             let text: String = alone.get(Side::Right, line).unwrap().text.clone();
-            // The first line's neighbour above is another one now, and a short line knows it.
+            // A short line is known by its neighbours, and the first one has another one now.
             let is_short = text.chars().filter(|c| c.is_alphanumeric()).count() < 8;
-            prop_assume!(!(is_short && line == 1 && !before.is_empty()));
+            let equal = alone.side(Side::Right).iter().filter(|one| one.text == text).count();
+            prop_assume!(!is_short || (line > 1 && equal == 1));
             prop_assert_eq!(at(&alone, line), at(&moved, line + offset));
         }
 

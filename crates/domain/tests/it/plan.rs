@@ -3,3 +3,4 @@
 mod cases;
 mod once;
 mod property;
+mod token_leak;
