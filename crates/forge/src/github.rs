@@ -10,6 +10,7 @@
 mod api;
 mod app;
 mod archive;
+mod deliveries;
 mod diff;
 mod error;
 mod existing;
@@ -29,10 +30,11 @@ mod threads;
 mod writer;
 
 pub use app::{AppAuth, AppKeyError, SignRs256};
+pub use deliveries::{Deliveries, Undelivered};
 pub use error::GithubError;
 pub use gate::WriteGate;
 pub use identity::{Identity, Whoami};
-pub use minter::{Minter, Permissions};
+pub use minter::{Minter, MinterSource, Permissions};
 pub use reader::GithubReader;
 pub use settings::{GithubSettings, GithubSettingsError};
 pub use writer::GithubWriter;

@@ -80,8 +80,12 @@ pub enum TokenError {
     /// The token was refused and its source has no other.
     #[error("there is no fresher token")]
     NoFresh,
-    /// The App is not installed there (any more), or its installation is suspended.
-    #[error("the App is not installed for this repository, or its installation is suspended")]
+    /// The App is not installed there (any more), its installation is suspended, or there is no App of
+    /// the configured id.
+    #[error(
+        "the App is not installed for this repository, its installation is suspended, or its id is \
+         wrong"
+    )]
     NotInstalled,
     /// The installation was not given the permissions that the stage needs.
     #[error("the installation does not grant the permissions of this stage")]

@@ -21,6 +21,7 @@ use tokio::sync::Mutex;
 use crate::github::GithubSettings;
 use crate::github::api::{Api, Bearer, Call, Credential};
 use crate::github::app::AppAuth;
+use crate::github::deliveries::Deliveries;
 use crate::github::error::{CallError, Named};
 use crate::github::identity::Identity;
 use crate::github::refuse::Refused;
@@ -126,6 +127,11 @@ impl Minter {
             repo,
             installation,
         }
+    }
+
+    /// Returns the App's record of its webhook deliveries, which only the App itself may read.
+    pub fn deliveries(&self) -> Deliveries {
+        Deliveries::new(self.api.clone())
     }
 
     /// Asks GitHub under which account the App writes.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Fixed, Reply, Script, TestClock, World, settings};
 
-fn minter(server: &Script, clock: &TestClock) -> Minter {
+pub(crate) fn minter(server: &Script, clock: &TestClock) -> Minter {
     let settings = settings(&server.base);
     let app = AppAuth::with_pem("4242", &TEST_APP_KEY.into()).unwrap();
     let client = settings.client().unwrap();

@@ -43,9 +43,9 @@ impl Api {
             match self.page(route, url).await {
                 Ok(answer) => {
                     each(answer.json()?);
-                    match next_link(&answer.headers) {
+                    match self.next(&answer)? {
                         None => return Ok(End::Reached),
-                        Some(next) => url = self.own(&next)?,
+                        Some(next) => url = next,
                     }
                 }
                 Err(CallError::Http(HttpError::TooLarge { .. })) => {
@@ -74,9 +74,8 @@ impl Api {
             let url = numbered(list, PER_SMALL_PAGE, first.saturating_add(piece));
             let answer = self.page(route, url).await?;
             each(answer.json()?);
-            match next_link(&answer.headers) {
-                None => return Ok(End::Reached),
-                Some(next) => drop(self.own(&next)?),
+            if self.next(&answer)?.is_none() {
+                return Ok(End::Reached);
             }
         }
         Ok(End::Cut)
@@ -87,14 +86,17 @@ impl Api {
         self.read(&call).await
     }
 
-    /// Reads the URL of a next page, which must be the API's.
-    fn own(&self, link: &str) -> Result<Url, CallError> {
+    /// Returns the URL of the page after an answer, which must be the API's own.
+    pub(crate) fn next(&self, answer: &Answer) -> Result<Option<Url>, CallError> {
+        let Some(link) = next_link(&answer.headers) else {
+            return Ok(None);
+        };
         let base = self.settings().api_base();
         let url = base
-            .join(link)
+            .join(&link)
             .map_err(|_unparsable| GithubError::Answer("link to its next page"))?;
         if url.origin() == base.origin() && url.username().is_empty() && url.password().is_none() {
-            return Ok(url);
+            return Ok(Some(url));
         }
         Err(CallError::Http(HttpError::Denied {
             host: url.host_str().unwrap_or("(no host)").to_owned(),
