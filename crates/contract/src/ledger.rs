@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mirilla_domain::ids::{Forge, Generation, JobId};
 use mirilla_domain::job::{Claim, Job, JobState, Stage};
+use mirilla_domain::request::Delivery;
 use mirilla_ports::Ledger;
 use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
 
@@ -80,6 +81,19 @@ async fn deliveries_are_recorded_once_and_with_their_rows(ledger: &dyn Ledger) {
         pull_request: None,
     };
     assert_eq!(ledger.commit(good).await.unwrap(), Recorded::New);
+
+    // A body that comes back under another id is no new delivery either.
+    let replayed = Transaction {
+        delivery: Some(Delivery {
+            id: delivery("d-3", Forge::Github).id,
+            ..delivery("d-2", Forge::Github)
+        }),
+        ..Transaction::default()
+    };
+    assert_eq!(
+        ledger.commit(replayed).await.unwrap(),
+        Recorded::DuplicateDelivery
+    );
 
     // Two forges may use the same id.
     let elsewhere = Transaction {

@@ -2,7 +2,7 @@
 
 use mirilla_domain::ids::{
     Account, BranchName, CommitSha, DeliveryId, Forge, Generation, InstallationId, PrNumber,
-    PullRequestRef, RepoId, RepoName, Timestamp,
+    PullRequestRef, RepoId, RepoName, Timestamp, sha256,
 };
 use mirilla_domain::job::{Job, JobKey, PullRequestRecord};
 use mirilla_domain::request::{Delivery, Origin, Repository, Request, Trigger};
@@ -40,10 +40,11 @@ pub fn job(head: char, now: Timestamp) -> Job {
     Job::accepted(key, name, Some(InstallationId::new(31)), now, now)
 }
 
-/// Returns a delivery that asks for a review of pull request 7.
+/// Returns a delivery that asks for a review of pull request 7; another id, another body.
 pub fn delivery(id: &str, forge: Forge) -> Delivery {
     Delivery {
         id: DeliveryId::parse(id).unwrap(),
+        body: sha256(id.as_bytes()),
         origin: Origin {
             forge,
             account: Account::parse("acme").unwrap(),

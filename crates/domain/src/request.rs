@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{
     Account, BranchName, CommentId, CommitSha, DeliveryId, Forge, InstallationId, PrNumber, RepoId,
-    RepoName,
+    RepoName, Sha256Hex,
 };
 
 /// A verified webhook delivery, reduced to what may be acted on.
@@ -15,6 +15,9 @@ use crate::ids::{
 pub struct Delivery {
     /// The forge's id of this delivery.
     pub id: DeliveryId,
+    /// SHA-256 of the body. The id is a header and not signed; the body is, so one that comes back
+    /// under another id is a replay.
+    pub body: Sha256Hex,
     /// Where it happened.
     pub origin: Origin,
     /// The event's name, for the log.

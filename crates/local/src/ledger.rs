@@ -28,9 +28,11 @@ const SCHEMA: Schema = Schema {
         CREATE TABLE delivery (
             forge TEXT NOT NULL,
             id TEXT NOT NULL,
+            body_sha256 TEXT NOT NULL,
             recorded_at INTEGER NOT NULL DEFAULT (unixepoch()),
             body TEXT NOT NULL,
-            PRIMARY KEY (forge, id)
+            PRIMARY KEY (forge, id),
+            UNIQUE (forge, body_sha256)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE job (
             id TEXT NOT NULL PRIMARY KEY,
@@ -195,10 +197,12 @@ fn read_job(connection: &Connection, id: &JobId) -> Result<Option<Job>, RowError
 /// Returns whether the delivery is new.
 fn insert_delivery(connection: &Connection, delivery: &Delivery) -> Result<bool, RowError> {
     let rows = connection.execute(
-        "INSERT INTO delivery (forge, id, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        "INSERT INTO delivery (forge, id, body_sha256, body) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
         params![
             delivery.origin.forge.as_str(),
             delivery.id.as_str(),
+            delivery.body.as_str(),
             print("deliveries", delivery)?
         ],
     )?;

@@ -30,7 +30,7 @@ pub enum LedgerError {
 pub enum Recorded {
     /// Delivery and request are in the ledger.
     New,
-    /// This delivery id is in the ledger already; nothing was changed.
+    /// This delivery's id, or its body, is in the ledger already; nothing was changed.
     DuplicateDelivery,
     /// The job the write was based on has moved on; read it again and decide again.
     Stale,
@@ -41,7 +41,7 @@ pub enum Recorded {
 /// Every row names the version it was decided upon; if any of them moved, nothing is written.
 #[derive(Debug, Clone, Default)]
 pub struct Transaction {
-    /// A delivery that must be new.
+    /// A delivery that must be new, by its id and by its body.
     pub delivery: Option<Delivery>,
     /// Jobs to insert (`version == 0`) or to replace (`version` as read); stored with `version + 1`.
     pub jobs: Vec<Job>,

@@ -5,7 +5,7 @@ use super::payload::{
     PullRequestEvent, RepositoryPart, SenderPart, Shape, read,
 };
 use super::{FieldProblem, IgnoreReason, MAX_BODY_BYTES, WebhookError, find_command, form};
-use crate::ids::{Account, DeliveryId, Forge};
+use crate::ids::{Account, DeliveryId, Forge, sha256};
 use crate::request::{Delivery, Origin, Repository, Request, Trigger};
 
 /// The longest `external_id` that is kept; ours are 32 characters.
@@ -70,6 +70,7 @@ pub fn parse_github(headers: GithubHeaders<'_>, body: &[u8]) -> Result<Parsed, W
     Ok(match asked {
         Ok((origin, request)) => Parsed::Delivery(Box::new(Delivery {
             id,
+            body: sha256(body),
             origin,
             event: event.as_str().to_owned(),
             action,

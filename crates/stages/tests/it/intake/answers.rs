@@ -222,6 +222,24 @@ fn reopening_what_was_posted_raises_the_generation_once_per_delivery() {
     }
 }
 
+/// Ids are not signed: whoever captured one body could send it for ever under new ones.
+#[test]
+fn captured_body_under_a_hundred_ids_raises_one_generation() {
+    let world = World::new();
+    world.deliver("d-1", "opened", &head('a'));
+    world.post(&world.the_job().id);
+    let captured = payload("reopened", &head('a'));
+    for number in 0..100 {
+        let id = format!("r-{number}");
+        let answer = world.take(&signed("pull_request", &id, &captured));
+        assert_eq!(answer.status, if number == 0 { 202 } else { 200 });
+        for job in world.open_jobs() {
+            world.post(&job.id);
+        }
+    }
+    assert_eq!(world.record().generation, Generation::new(1));
+}
+
 #[test]
 fn ready_joins_a_job_that_nobody_has_read_for() {
     let world = World::new();
