@@ -34,17 +34,16 @@ pub fn normalise(text: &[u8]) -> String {
     out
 }
 
-/// Returns the fingerprint of a finding that is anchored in a file.
+/// Returns the fingerprints of a finding that is anchored in a file, one for each name of the file.
 ///
-/// `path` is what the file is called: pass an earlier name to ask what the finding would have been
-/// then.
-pub fn anchored(
-    path: &str,
+/// Pass earlier names to ask what the finding would have been then.
+pub fn anchored<'p>(
+    paths: impl IntoIterator<Item = &'p str>,
     subject: Subject<'_>,
     file: &FileLines,
     anchor: &Anchor,
-) -> Fingerprint {
-    let first = anchor.start_line.unwrap_or(anchor.line);
+) -> Vec<Fingerprint> {
+    let first = anchor.first();
     let flagged = file.between(anchor.side, first, anchor.line);
     let text = joined(flagged);
     let with_neighbours = word_chars(&text) < MIN_WORD_CHARS;
@@ -65,7 +64,10 @@ pub fn anchored(
             window.is_some_and(|window| same_code(window, flagged)) && around(at) == here
         })
         .count();
-    over(path, subject, &text, here, ordinal)
+    paths
+        .into_iter()
+        .map(|path| over(path, subject, &text, here, ordinal))
+        .collect()
 }
 
 /// Returns the fingerprint of a finding without a place in the diff, from the code it quotes, if any.
@@ -116,11 +118,11 @@ fn word_chars(text: &str) -> usize {
 /// Whether a window could carry the same finding: equal text, in one hunk, with a changed line in it.
 fn same_code(window: &[ShownLine], flagged: &[ShownLine]) -> bool {
     window.first().map(|line| line.hunk) == window.last().map(|line| line.hunk)
-        && window.iter().any(ShownLine::is_changed)
         && window
             .iter()
             .zip(flagged)
             .all(|(one, other)| one.text == other.text)
+        && window.iter().any(ShownLine::is_changed)
 }
 
 /// Returns the lines before and after a window, as far as its hunk shows them.

@@ -12,6 +12,7 @@ mod input;
 mod inspect;
 mod item;
 mod known;
+mod merge;
 mod outgoing;
 mod resolve;
 mod strict_json;

@@ -8,14 +8,13 @@
 //! to the same input writes nothing.
 
 use std::cmp::Reverse;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::draft::Draft;
 use super::known::Known;
 use super::{
     CoverageReport, Item, ItemFate, NewComment, NewReview, Plan, PlanInput, ReadReview,
-    ReviewAction, Source, Tally, resolve,
+    ReviewAction, Source, Tally, merge, resolve,
 };
 use crate::anchor::OffDiff;
 use crate::code::DropReason;
@@ -41,11 +40,11 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         .flat_map(|draft| draft.identities.iter().cloned())
         .collect();
     apply_thresholds(input, &mut drafts);
-    drafts.sort_by_key(|draft| importance(input, draft));
-    merge_duplicates(&mut drafts);
+    drafts.sort_by_cached_key(|draft| importance(input, draft));
+    merge::duplicates(&mut drafts);
     place(input, &known, &mut drafts);
     // From here on the order is the one people read in.
-    drafts.sort_by_key(|draft| reading_order(input, draft));
+    drafts.sort_by_cached_key(|draft| reading_order(input, draft));
 
     let words = Words::new(input.redactor, input.public, &input.policy.link_hosts);
     let resolve = resolve::threads(input, &known, &coverage, outcome, &current);
@@ -152,47 +151,6 @@ fn importance(input: &PlanInput<'_>, draft: &Draft<'_>) -> Rank {
 
 fn reading_order(input: &PlanInput<'_>, draft: &Draft<'_>) -> (Reverse<Severity>, Rank) {
     (Reverse(draft.severity), importance(input, draft))
-}
-
-/// The same finding twice becomes one, which keeps the other titles. Findings without a place have no
-/// code to tell them apart by, so only equal titles are the same there.
-fn merge_duplicates(drafts: &mut [Draft<'_>]) {
-    let mut first: BTreeMap<(Fingerprint, String), usize> = BTreeMap::new();
-    let mut also: Vec<(usize, usize)> = Vec::new();
-    for (at, draft) in drafts.iter().enumerate().filter(|(_, d)| d.is_open()) {
-        let Some(identity) = draft.identity() else {
-            continue;
-        };
-        let title = match draft.place {
-            Ok(_) => String::new(),
-            Err(_) => same_words(draft.title),
-        };
-        match first.entry((identity.clone(), title)) {
-            Entry::Vacant(slot) => {
-                slot.insert(at);
-            }
-            Entry::Occupied(slot) => also.push((*slot.get(), at)),
-        }
-    }
-    for (kept, dropped) in also {
-        let Some(other) = drafts.get_mut(dropped) else {
-            continue;
-        };
-        other.drop_for(DropReason::Duplicate, None);
-        let title = other.title;
-        if let Some(draft) = drafts.get_mut(kept) {
-            let is_new = std::iter::once(draft.title)
-                .chain(draft.also.iter().copied())
-                .all(|known| same_words(known) != same_words(title));
-            if is_new {
-                draft.also.push(title);
-            }
-        }
-    }
-}
-
-fn same_words(title: &str) -> String {
-    crate::fingerprint::normalise(title.as_bytes()).to_lowercase()
 }
 
 /// Decides comment, body or nothing. `drafts` are in the order of importance.

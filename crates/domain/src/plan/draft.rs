@@ -157,13 +157,13 @@ impl<'a> Draft<'a> {
         let mut names = vec![self.path.as_str()];
         names.extend(self.old_path.as_deref());
         names.extend(known.gone_paths(|path| input.diff.resolve(path).is_some()));
-        self.identities = names
-            .into_iter()
-            .map(|name| match &placed {
-                Ok((lines, anchor)) => fingerprint::anchored(name, subject, lines, anchor),
-                Err(_) => fingerprint::unanchored(name, subject, wanted.quote),
-            })
-            .collect();
+        self.identities = match &placed {
+            Ok((lines, anchor)) => fingerprint::anchored(names, subject, lines, anchor),
+            Err(_) => names
+                .into_iter()
+                .map(|name| fingerprint::unanchored(name, subject, wanted.quote))
+                .collect(),
+        };
         self.place = placed.map(|(_, anchor)| anchor);
         placed.ok().map(|(lines, _)| lines)
     }

@@ -16,7 +16,7 @@ use crate::review::{
 /// The largest file that is read; a review of a thousand files is a tenth of it.
 pub const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
 /// Findings past this are refused unread; nobody reads that many.
-const MAX_FINDINGS: usize = 5_000;
+const MAX_FINDINGS: usize = 2_000;
 const MAX_PATH_BYTES: usize = 4_096;
 /// Titles are cut when they are shown; what is longer than this is no title.
 const MAX_TITLE_CHARS: usize = 8_000;

@@ -137,7 +137,7 @@ fn short_keys_are_refused_and_keys_are_never_printed() {
 mod same_finding {
     //! What makes two findings the same finding.
 
-    use mirilla_domain::anchor::{FileLines, Wanted, place};
+    use mirilla_domain::anchor::{Anchor, FileLines, Wanted, place};
     use mirilla_domain::fingerprint::{Subject, anchored, normalise, unanchored};
     use mirilla_domain::ids::Fingerprint;
     use mirilla_domain::review::Side;
@@ -161,6 +161,10 @@ mod same_finding {
         }
     }
 
+    fn only(path: &str, subject: Subject<'_>, file: &FileLines, anchor: &Anchor) -> Fingerprint {
+        anchored([path], subject, file, anchor).remove(0)
+    }
+
     fn at(file: &FileLines, line: u32) -> Fingerprint {
         range(file, line, line)
     }
@@ -173,7 +177,7 @@ mod same_finding {
             quote: None,
         };
         let anchor = place(file, &wanted).unwrap();
-        anchored("f.rs", subject(None), file, &anchor)
+        only("f.rs", subject(None), file, &anchor)
     }
 
     const CODE: [&str; 5] = [
@@ -211,22 +215,22 @@ mod same_finding {
             },
         )
         .unwrap();
-        let base = anchored("f.rs", subject(None), &file, &anchor);
+        let base = only("f.rs", subject(None), &file, &anchor);
         let other = Subject {
             category: "data-loss",
             symbol: None,
         };
         for different in [
-            anchored("g.rs", subject(None), &file, &anchor),
-            anchored("f.rs", other, &file, &anchor),
-            anchored("f.rs", subject(Some("pay")), &file, &anchor),
+            only("g.rs", subject(None), &file, &anchor),
+            only("f.rs", other, &file, &anchor),
+            only("f.rs", subject(Some("pay")), &file, &anchor),
             at(&file, 1),
             range(&file, 1, 2),
         ] {
             assert_ne!(base, different);
         }
         // However the model spells the symbol.
-        let named = |symbol| anchored("f.rs", subject(Some(symbol)), &file, &anchor);
+        let named = |symbol| only("f.rs", subject(Some(symbol)), &file, &anchor);
         for spelling in ["Pay::pay", "pay()", "Pay.pay(card, amount)", "Pay#pay"] {
             assert_eq!(named(spelling), named("pay"), "{spelling}");
         }

@@ -3,4 +3,5 @@
 mod cases;
 mod once;
 mod property;
+mod review_file;
 mod token_leak;

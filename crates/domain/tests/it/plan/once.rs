@@ -407,3 +407,19 @@ fn same_place_and_category_twice_is_one_comment_with_both_titles() {
             .contains("Also reported on these lines: Second\n")
     );
 }
+
+#[test]
+fn what_a_fixed_check_found_is_not_said_twice() {
+    let mut bench = two();
+    for finding in &mut bench.read().findings {
+        finding.category = Category::SecretExposure;
+    }
+    bench.floor = vec![hit("added-secret", "svc/main.go", 5, Severity::Critical)];
+    let plan = bench.run();
+    assert_eq!(plan.tally.posted, 2, "the hit, and the finding elsewhere");
+    assert_eq!(plan.tally.dropped[&DropReason::Duplicate], 1);
+    assert!(bench.plan().is_noop());
+    // A worse finding is its own.
+    bench.floor[0].severity = Severity::Low;
+    assert_eq!(bench.plan().tally.posted, 1);
+}
