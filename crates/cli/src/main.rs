@@ -1,3 +1,32 @@
-//! The mirilla command.
+//! The `mirilla` command: try it, run it on one host, look into every step.
+//!
+//! **Invariant:** `main` only parses words and maps results to exit codes: 0 fine, 1 failed, 2 usage,
+//! 3 nothing to review, 10 findings at or above `--fail-on`.
 
-fn main() {}
+mod arguments;
+mod config;
+mod demo;
+mod failure;
+mod git;
+mod html;
+mod input;
+mod inspect;
+mod output;
+mod preview;
+mod reference;
+mod serve;
+mod settings;
+mod webhook;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let environment = settings::environment();
+    let arguments = arguments::Arguments::parse();
+    match arguments::run(arguments, &environment) {
+        Ok(code) => code,
+        Err(error) => failure::report(&error),
+    }
+}

@@ -22,11 +22,32 @@ pub const BUSY_WINDOW: Duration = Duration::from_secs(5 * 60);
 /// How often a job is tried over queue, sweeper and redrive together.
 pub const MAX_TRIES: u32 = 3;
 
-/// Returns how long to wait before reading a push that arrives at `now`.
-pub fn debounce(last_accepted_push: Option<Timestamp>, now: Timestamp) -> Duration {
-    match last_accepted_push {
-        Some(last) if now.since(last) < BUSY_WINDOW => DEBOUNCE_BUSY,
-        _ => DEBOUNCE_FIRST,
+/// How long pushes wait, so that a row of them is read once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Debounce {
+    /// Before a pull request's first push is read.
+    pub first: Duration,
+    /// Before a push is read whose predecessor is younger than [`BUSY_WINDOW`].
+    pub busy: Duration,
+}
+
+impl Default for Debounce {
+    /// [`DEBOUNCE_FIRST`] and [`DEBOUNCE_BUSY`].
+    fn default() -> Self {
+        Self {
+            first: DEBOUNCE_FIRST,
+            busy: DEBOUNCE_BUSY,
+        }
+    }
+}
+
+impl Debounce {
+    /// Returns how long to wait before reading a push that arrives at `now`.
+    pub fn delay(&self, last_accepted_push: Option<Timestamp>, now: Timestamp) -> Duration {
+        match last_accepted_push {
+            Some(last) if now.since(last) < BUSY_WINDOW => self.busy,
+            _ => self.first,
+        }
     }
 }
 
@@ -367,14 +388,23 @@ mod tests {
 
     #[test]
     fn debounce_first_push_waits_twenty_seconds() {
-        assert_eq!(debounce(None, at(1000)), DEBOUNCE_FIRST);
-        assert_eq!(debounce(Some(at(0)), at(300)), DEBOUNCE_FIRST);
+        assert_eq!(Debounce::default().delay(None, at(1000)), DEBOUNCE_FIRST);
+        assert_eq!(
+            Debounce::default().delay(Some(at(0)), at(300)),
+            DEBOUNCE_FIRST
+        );
     }
 
     #[test]
     fn debounce_pushes_in_a_row_wait_longer() {
-        assert_eq!(debounce(Some(at(1000)), at(1299)), DEBOUNCE_BUSY);
-        assert_eq!(debounce(Some(at(1000)), at(900)), DEBOUNCE_BUSY);
+        assert_eq!(
+            Debounce::default().delay(Some(at(1000)), at(1299)),
+            DEBOUNCE_BUSY
+        );
+        assert_eq!(
+            Debounce::default().delay(Some(at(1000)), at(900)),
+            DEBOUNCE_BUSY
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod credential;
 mod known;
 mod mask;
 mod opaque;
-mod pem;
+pub(crate) mod pem;
 pub(crate) mod shapes;
 pub(crate) mod value;
 

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use mirilla_domain::ids::JobId;
 use mirilla_domain::snapshot::StoredObject;
 use mirilla_ports::{ArtifactError, ArtifactWriter, Artifacts};
 
@@ -33,7 +34,17 @@ pub struct DirArtifacts {
 impl DirArtifacts {
     /// Opens the directory, making it if needed, and removes what killed writers left behind.
     pub fn open(path: &Path) -> Result<Self, LocalError> {
-        let store = Store::open(path)?;
+        Self::open_with(path, store::TEMP)
+    }
+
+    /// Opens the directory for a process that may touch one job's objects only: what it has not
+    /// finished lies in that job's own folder, which must be there.
+    pub fn open_for_job(path: &Path, job: &JobId) -> Result<Self, LocalError> {
+        Self::open_with(path, &format!("work/{job}/{}", store::TEMP))
+    }
+
+    fn open_with(path: &Path, temp: &str) -> Result<Self, LocalError> {
+        let store = Store::open(path, temp)?;
         temp::remove_leftovers(&store)?;
         Ok(Self {
             store: Arc::new(store),

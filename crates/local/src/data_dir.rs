@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::LocalError;
 
-/// The data directory: `ledger.db`, `heads.db`, `meter.db`, `queue.db`, `artifacts/` and
+/// The data directory: `ledger.db`, `heads.db`, `meter/meter.db`, `queue.db`, `artifacts/` and
 /// `announced/`.
 ///
 /// It only names paths; opening a store is the store's own business, so that a process touches
@@ -18,11 +18,14 @@ pub struct DataDir {
 impl DataDir {
     /// Makes the directory if needed, readable for its owner only.
     pub fn create(root: &Path) -> Result<Self, LocalError> {
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(root)
-            .map_err(|source| LocalError::io("make the data directory", root, source))?;
+        let meter = root.join("meter");
+        for directory in [root, meter.as_path()] {
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(directory)
+                .map_err(|source| LocalError::io("make the data directory", directory, source))?;
+        }
         Ok(Self::at(root))
     }
 
@@ -48,9 +51,10 @@ impl DataDir {
         self.root.join("heads.db")
     }
 
-    /// Returns the path of the purses.
+    /// Returns the path of the purses: in a folder of their own, because a reviewer is confined to
+    /// it and SQLite keeps its log beside the file.
     pub fn meter(&self) -> PathBuf {
-        self.root.join("meter.db")
+        self.root.join("meter").join("meter.db")
     }
 
     /// Returns the path of the queues.

@@ -63,6 +63,27 @@ impl LocalLedger {
     pub fn open(path: &Path) -> Result<Self, LocalError> {
         Database::open(path, &SCHEMA).map(|database| Self { database })
     }
+
+    /// Gives up every claim on a job or a pull request; returns how many.
+    ///
+    /// For a host that starts: when nobody else can be at work, every claim is a dead worker's.
+    pub fn release_claims(&self) -> Result<usize, LocalError> {
+        self.database.write(|tx| {
+            let jobs = tx.execute(
+                "UPDATE job SET version = version + 1,
+                     body = json_set(body, '$.claim', NULL, '$.version', version + 1)
+                 WHERE finished = 0 AND json_extract(body, '$.claim') IS NOT NULL",
+                [],
+            )?;
+            let posters = tx.execute(
+                "UPDATE pull_request SET version = version + 1,
+                     body = json_set(body, '$.poster', NULL, '$.version', version + 1)
+                 WHERE json_extract(body, '$.poster') IS NOT NULL",
+                [],
+            )?;
+            Ok(Step::Commit(jobs.saturating_add(posters)))
+        })
+    }
 }
 
 #[async_trait]

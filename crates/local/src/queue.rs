@@ -111,6 +111,21 @@ impl LocalQueue {
         })
     }
 
+    /// Makes every hidden message that was received visible again; returns how many.
+    ///
+    /// For a host that starts: when nobody else can be at work, every receiver is dead. Messages that
+    /// were sent with a delay and not received yet keep it.
+    pub fn release_hidden(&self) -> Result<usize, LocalError> {
+        let now = self.clock.now();
+        self.database.write(|tx| {
+            let released = tx.execute(
+                "UPDATE message SET visible_at = ?1 WHERE receive_count > 0 AND visible_at > ?1",
+                [now.get()],
+            )?;
+            Ok(Step::Commit(released))
+        })
+    }
+
     /// Runs a statement on the message a receipt names, if the receipt is its newest.
     fn on_receipt(
         &self,

@@ -260,18 +260,13 @@ async fn snapshot(
     } else {
         live.default_branch.as_str()
     };
-    let files = ports
-        .forge
-        .files(&live.repo_name, rev, TRUSTED_PATHS)
-        .await?;
     let archive = keep_archive(ports, settings, live).await?;
-
-    let Some(again) = read_live(ports, job).await? else {
-        return Err(ForgeError::NotFound {
-            what: "the pull request",
-        }
-        .into());
-    };
+    let read_at = ports.clock.now();
+    let (files, again) = ports
+        .forge
+        .files_and_pull_request(live, rev, TRUSTED_PATHS)
+        .await?;
+    ports.heads.record(&again.id, &again.head, read_at).await?;
     if again.head != live.head || again.base_ref != live.base_ref || again.base != live.base {
         return Ok((None, again));
     }
@@ -323,11 +318,17 @@ async fn keep_archive(
         .await
     {
         Ok(stored) => Ok(Some(stored)),
-        // A review without context beats none; the tools say that there is no archive.
-        Err(
-            ForgeError::Artifact(_) | ForgeError::NotFound { .. } | ForgeError::Forbidden { .. },
-        ) => Ok(None),
-        Err(error) => Err(error.into()),
+        // Limits pass by themselves; for everything else a review without context beats none.
+        Err(error @ ForgeError::RateLimited { .. }) => Err(error.into()),
+        Err(error) => {
+            tracing::warn!(
+                head_sha = live.head.short(),
+                "{}#{} is read without its archive: {error}",
+                live.repo_name,
+                live.id.pr
+            );
+            Ok(None)
+        }
     }
 }
 

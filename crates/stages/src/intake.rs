@@ -21,6 +21,7 @@ mod secrets;
 use std::error::Error;
 
 use mirilla_domain::ids::{Account, Forge, IdError, PullRequestRef};
+use mirilla_domain::job::Debounce;
 use mirilla_domain::request::{Delivery, Request};
 use mirilla_domain::webhook::{
     GithubHeaders, IgnoreReason, MAX_BODY_BYTES, Parsed, SignatureError, WebhookError,
@@ -56,6 +57,8 @@ impl std::fmt::Debug for IntakePorts<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntakeSettings {
     allowed_accounts: Vec<Account>,
+    /// How long pushes wait.
+    pub debounce: Debounce,
 }
 
 /// Settings that would let anyone spend the operator's money, or nobody.
@@ -83,7 +86,10 @@ impl IntakeSettings {
         if allowed_accounts.is_empty() {
             return Err(IntakeSettingsError::NoAccounts);
         }
-        Ok(Self { allowed_accounts })
+        Ok(Self {
+            allowed_accounts,
+            debounce: Debounce::default(),
+        })
     }
 
     /// Forges do not tell accounts apart by case.
@@ -211,7 +217,7 @@ async fn understand(
         Err(error) => return IntakeAnswer::not_understood(&error),
     };
     let answer = if settings.serves(&delivery.origin.account) {
-        act(ports, &delivery).await
+        act(ports, settings, &delivery).await
     } else {
         IntakeAnswer::ignored(IgnoreReason::Account)
     };
@@ -252,7 +258,11 @@ async fn believe(
     Err(IntakeAnswer::new(401, "bad signature", "rejected", reason).because_of(failure))
 }
 
-async fn act(ports: IntakePorts<'_>, delivery: &Delivery) -> IntakeAnswer {
+async fn act(
+    ports: IntakePorts<'_>,
+    settings: &IntakeSettings,
+    delivery: &Delivery,
+) -> IntakeAnswer {
     let origin = &delivery.origin;
     let (
         Request::Review {
@@ -267,6 +277,7 @@ async fn act(ports: IntakePorts<'_>, delivery: &Delivery) -> IntakeAnswer {
         return IntakeAnswer::ignored(IgnoreReason::Kind);
     };
     let asked = Asked {
+        debounce: settings.debounce,
         pull_request: PullRequestRef {
             forge: origin.forge,
             repo: repository.id,

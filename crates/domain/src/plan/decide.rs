@@ -230,6 +230,7 @@ fn unusable(review: Option<&ReadReview>, words: &Words<'_>) -> Vec<Item> {
         path: words.unsanitised(path),
         line: 0,
         title: words.unsanitised(title),
+        message: String::new(),
         anchor: None,
         fingerprint: None,
         fate: ItemFate::Dropped {

@@ -15,6 +15,8 @@ use crate::review::{Finding, Severity, Side};
 
 /// Titles that are kept for the record are cut to this.
 const MAX_RECORDED_CHARS: usize = 400;
+/// Explanations that are kept for the record are cut to this.
+const MAX_RECORDED_MESSAGE_CHARS: usize = 4_000;
 
 /// A finding under decision. Texts are untrusted.
 #[derive(Debug, Clone)]
@@ -195,6 +197,7 @@ impl<'a> Draft<'a> {
             path: words.unsanitised(&cut(&self.path, MAX_RECORDED_CHARS)),
             line: self.line,
             title: words.unsanitised(&cut(self.title, MAX_RECORDED_CHARS)),
+            message: words.unsanitised(&cut(self.message, MAX_RECORDED_MESSAGE_CHARS)),
             anchor: self.place.ok(),
             fingerprint,
             fate: self.fate.unwrap_or(ItemFate::Dropped {

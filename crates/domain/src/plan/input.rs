@@ -12,6 +12,7 @@ use crate::marker::MarkerKey;
 use crate::plan::{FreshDiff, ReadReview};
 use crate::redact::{Haystack, Redactor};
 use crate::review::{Severity, Side};
+use crate::settings::Policy;
 use crate::thread::Existing;
 
 /// Checks whose hits are about text that tries to steer a reviewer.
@@ -94,6 +95,18 @@ impl Default for PlanPolicy {
             min_confidence: 0,
             max_comments: 20,
             link_hosts: Vec::new(),
+            comment_on_lines: true,
+        }
+    }
+}
+
+impl From<&Policy> for PlanPolicy {
+    fn from(policy: &Policy) -> Self {
+        Self {
+            min_severity: policy.min_severity,
+            min_confidence: policy.min_confidence,
+            max_comments: policy.max_comments,
+            link_hosts: policy.link_hosts.clone(),
             comment_on_lines: true,
         }
     }

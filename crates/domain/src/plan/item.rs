@@ -67,6 +67,9 @@ pub struct Item {
     pub line: u32,
     /// Its title, as it came. Untrusted text.
     pub title: String,
+    /// Its explanation, as it came. Untrusted text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
     /// Where its comment goes or would go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<Anchor>,

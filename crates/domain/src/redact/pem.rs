@@ -7,7 +7,7 @@ use memchr::memmem;
 use super::shapes::Hit;
 
 /// The kind of these hits.
-pub(super) const KIND: &str = "private-key";
+pub(crate) const KIND: &str = "private-key";
 /// How many lines after the first are searched for the end.
 const MAX_LINES: usize = 400;
 /// Base64 on a line without the closing armour counts from this length on.
@@ -27,7 +27,7 @@ pub(super) fn find(text: &[u8]) -> Vec<Hit> {
 }
 
 /// Says whether a line opens the armour of a private key; returns where the armour starts.
-pub(super) fn opens(line: &[u8]) -> Option<usize> {
+pub(crate) fn opens(line: &[u8]) -> Option<usize> {
     let at = memmem::find(line, b"-----BEGIN ")?;
     let label = line.get(at.saturating_add(11)..)?;
     let end = memmem::find(label, b"-----")?;
@@ -37,7 +37,7 @@ pub(super) fn opens(line: &[u8]) -> Option<usize> {
 }
 
 /// Says whether a line closes the armour; returns where it ends.
-pub(super) fn closes(line: &[u8]) -> Option<usize> {
+pub(crate) fn closes(line: &[u8]) -> Option<usize> {
     let at = memmem::find(line, b"-----END ")?.saturating_add(9);
     let end = memmem::find(line.get(at..)?, b"-----")?;
     Some(at.saturating_add(end).saturating_add(5))
@@ -45,7 +45,7 @@ pub(super) fn closes(line: &[u8]) -> Option<usize> {
 
 /// Says whether a line can be a key's body: base64, or a header such as `Proc-Type`, with whatever a
 /// diff or a string literal puts around it.
-pub(super) fn is_body(line: &[u8]) -> bool {
+pub(crate) fn is_body(line: &[u8]) -> bool {
     let is_base64 = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');
     let inner = trim(line);
     inner.len() >= MIN_BODY && inner.iter().all(is_base64)

@@ -133,7 +133,7 @@ const FORMS: [(&str, &str); 65] = [
     ("git-basic-auth", r"eC1hY2Nlc3MtdG9rZW46[A-Za-z0-9+/=]{8,}"),
     (
         "url-password",
-        r#"(?i)[a-z][a-z0-9+.\-]{1,30}://[^\s:@/'"`<>]{0,80}:([^\s@/'"`<>]{3,200})@[A-Za-z0-9\[]"#,
+        r#"(?i)[a-z0-9+.\-]+://[^\s:@/'"`<>]*:([^\s@/'"`<>]+)@[A-Za-z0-9\[]"#,
     ),
 ];
 
@@ -147,7 +147,7 @@ const NAME_HINT: &str = r"(?i-u)(?:passw|passphrase|pwd|secret|token|api_?-?key|
 const NAMED_FORMS: [(&str, &str); 2] = [
     (
         "aws-secret-key",
-        r#"(?i)(?:aws|secret|access)[\w.\-]{0,40}["'\]]{0,2}\s*(?:=|:|,|=>)\s*["']?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
+        r#"(?i)(?:aws|secret|access)[\w.\-]*["'\]]*\s*(?:=|:|,|=>)\s*["']?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
     ),
     (
         "aws-session-token",
@@ -158,12 +158,17 @@ const NAMED_FORMS: [(&str, &str); 2] = [
 /// A value given to something whose name says that it is secret. Group 1 is the name, 2 the value.
 const ASSIGNMENTS: [&str; 3] = [
     // name = "value", "name": "value", name => 'value', name: String = "value", name("value")
-    r#"(?i-u)([\w.\-\[\]"']{0,60}(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_\-]?key|access[_\-]?key|auth[_\-]?key|private[_\-]?key|credentials?|encryption[_\-]?key|signing[_\-]?key)[\w\-\]]{0,30})["'\]]{0,3}\s*(?::\s*[\w<>&'\[\]]{1,40}\s*=|:=|=>|=|:|,|\()\s*[bfru]{0,2}["'`]([^"'`\s]{8,200})["'`]"#,
+    r#"(?i-u)([\w.\-\[\]"']*(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_\-]?key|access[_\-]?key|auth[_\-]?key|private[_\-]?key|credentials?|encryption[_\-]?key|signing[_\-]?key)[\w\-\]]*)["'\]]*\s*(?::\s*[\w<>&'\[\]]+\s*=|:=|=>|=|:|,|\()\s*[bfru]{0,2}["'`]([^"'`\s]+)["'`]"#,
     // NAME=value and name: value, without quotes, to the end of the line
-    r#"(?i-u)^[+\-\s]{0,20}(?:export\s+|set\s+|-\s+|ENV\s+|ARG\s+)?([\w.\-]{0,60}(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_\-]?key|access[_\-]?key|auth[_\-]?key|private[_\-]?key|credentials?|encryption[_\-]?key|signing[_\-]?key)[\w\-]{0,30})\s*[:=]\s*([^\s"'`#,;(){}\[\]<>$]{8,200})\s*(?:#.*)?\r?$"#,
+    r#"(?i-u)^[+\-\s]*(?:export\s+|set\s+|-\s+|ENV\s+|ARG\s+)?([\w.\-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_\-]?key|access[_\-]?key|auth[_\-]?key|private[_\-]?key|credentials?|encryption[_\-]?key|signing[_\-]?key)[\w\-]*)\s*[:=]\s*([^\s"'`#,;(){}\[\]<>$]+)\s*(?:#.*)?\r?$"#,
     // Authorization: Bearer value
-    r#"(?i-u)(authorization["'\]]{0,2}\s*[:=,]\s*["'`]?(?:basic|bearer|token))\s+([A-Za-z0-9+/=_\-.]{16,})"#,
+    r#"(?i-u)(authorization["'\]]{0,2}\s*[:=,]\s*["'`]?(?:basic|bearer|token))\s+([A-Za-z0-9+/=_\-.]+)"#,
 ];
+
+/// Shortest and longest value that is looked at beside a name, in bytes. Not in the patterns: counted
+/// repetitions make them large.
+const MIN_VALUE: usize = 8;
+const MAX_VALUE: usize = 200;
 
 static FORM_HINTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(FORM_HINT).ok());
 static NAME_HINTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(NAME_HINT).ok());
@@ -198,6 +203,13 @@ pub(crate) fn find(text: &[u8]) -> Vec<Hit> {
         assignments(line, start, &mut hits);
     });
     without_overlaps(hits)
+}
+
+/// Says whether a text can hold anything that [`find_in_line`] finds, or a private key's armour.
+pub(crate) fn may_have(text: &[u8]) -> bool {
+    FORM_HINTS.as_ref().is_none_or(|hint| hint.is_match(text))
+        || NAME_HINTS.as_ref().is_none_or(|hint| hint.is_match(text))
+        || memchr::memmem::find(text, b"-----BEGIN ").is_some()
 }
 
 /// Finds the credentials of one line; blocks of several lines are not recognised.
@@ -275,7 +287,8 @@ fn assignments(line: &[u8], offset: usize, hits: &mut Vec<Hit>) {
             let (Some(name), Some(secret)) = (captures.get(1), captures.get(2)) else {
                 continue;
             };
-            if !value::is_random(secret.as_bytes()) {
+            let fits = (MIN_VALUE..=MAX_VALUE).contains(&secret.len());
+            if !fits || !value::is_random(secret.as_bytes()) {
                 continue;
             }
             hits.push(Hit {

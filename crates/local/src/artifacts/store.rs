@@ -38,7 +38,9 @@ pub(super) enum Read {
 }
 
 impl Store {
-    pub(super) fn open(path: &Path) -> Result<Self, LocalError> {
+    /// Opens the directory `path`; unfinished objects are kept in its folder `temp`, which is made, its
+    /// parents not.
+    pub(super) fn open(path: &Path, temp: &str) -> Result<Self, LocalError> {
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -48,8 +50,8 @@ impl Store {
         // The operator may have made the data directory a link; only what is below is not followed.
         let root = rustix::fs::open(path, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())
             .map_err(failed)?;
-        make_directory(root.as_fd(), TEMP).map_err(failed)?;
-        let temp = rustix::fs::openat(&root, TEMP, DIRECTORY, Mode::empty()).map_err(failed)?;
+        make_directory(root.as_fd(), temp).map_err(failed)?;
+        let temp = rustix::fs::openat(&root, temp, DIRECTORY, Mode::empty()).map_err(failed)?;
         Ok(Self {
             path: path.to_path_buf(),
             root,

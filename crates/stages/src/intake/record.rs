@@ -1,7 +1,7 @@
 //! Writes delivery, job and pull request in one transaction, then sends the message.
 
 use mirilla_domain::ids::{Generation, InstallationId, PullRequestRef, RepoName, Timestamp};
-use mirilla_domain::job::{Job, JobKey, JobState, PullRequestRecord, debounce};
+use mirilla_domain::job::{Debounce, Job, JobKey, JobState, PullRequestRecord};
 use mirilla_domain::request::{Delivery, Trigger};
 use mirilla_ports::LedgerError;
 use mirilla_ports::ledger::{Recorded, Transaction};
@@ -18,6 +18,8 @@ const MAX_ROUNDS: u32 = 10;
 /// A review that is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
+    /// How long pushes wait.
+    pub(super) debounce: Debounce,
     pub(super) pull_request: PullRequestRef,
     pub(super) repo_name: &'a RepoName,
     pub(super) installation: Option<InstallationId>,
@@ -142,7 +144,7 @@ impl Asked<'_> {
         if choice == Choice::Raise {
             record.generation = record.generation.next();
         }
-        let due_at = now.plus(debounce(record.last_push, now));
+        let due_at = now.plus(self.debounce.delay(record.last_push, now));
         let (send, touch) = match (choice, present) {
             (Choice::Begin | Choice::Raise, _) => {
                 let key = self.key(record.generation);

@@ -1,11 +1,20 @@
-//! Tests of the stages over real local stores.
+//! The stages alone and together, over the embedded stores and against the simulators, with the
+//! production adapters: every answer of the intake, one run and every way in which it can be killed,
+//! and pushes in any order.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
     reason = "test code"
 )]
 
+mod crash;
+mod heads;
 mod intake;
+mod money;
+mod outcomes;
+mod support;

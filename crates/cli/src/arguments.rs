@@ -1,0 +1,220 @@
+//! The words of the command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::settings::Environment;
+use crate::{config, demo, inspect, output, preview, serve, webhook};
+
+/// Reviews pull requests with a model that can be talked into anything, and lets it do nothing.
+#[derive(Debug, Parser)]
+#[command(name = "mirilla", version, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Shows the whole loop on this machine: a signed webhook in, a review out. No account needed.
+    Demo(Demo),
+    /// Runs all stages on this host: webhooks in, reviews out.
+    Serve(Serve),
+    /// Reviews a range of a repository or a patch, and posts nothing.
+    Review(Review),
+    /// Shows what one pure step does to a file, as JSON; contacts nothing.
+    Inspect {
+        #[command(subcommand)]
+        step: inspect::Step,
+    },
+    /// Signs and sends a webhook.
+    Webhook {
+        #[command(subcommand)]
+        command: Webhook,
+    },
+    /// Checks a repository's settings file, or prints its schema.
+    Config {
+        #[command(subcommand)]
+        command: Config,
+    },
+    /// One stage of `mirilla serve`; started by it.
+    #[command(hide = true)]
+    Stage {
+        /// Which one.
+        name: String,
+    },
+}
+
+/// What to demonstrate on.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// A repository to take a change from, instead of the built-in one.
+    #[arg(long, value_name = "PATH", conflicts_with = "patch")]
+    pub(crate) repo: Option<PathBuf>,
+    /// The commit the change starts at.
+    #[arg(long, value_name = "REV", default_value = "HEAD~1", requires = "repo")]
+    pub(crate) base: String,
+    /// The commit the change ends at.
+    #[arg(long, value_name = "REV", default_value = "HEAD", requires = "repo")]
+    pub(crate) head: String,
+    /// A patch to take the change from; `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// Prints one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where to write the page with the findings inline.
+    #[arg(long, value_name = "FILE", default_value = "mirilla-demo.html")]
+    pub(crate) html: PathBuf,
+}
+
+/// How to serve. Everything else comes from the environment; see `mirilla serve --variables`.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// A directory for databases and snapshots.
+    #[arg(long, value_name = "DIR", env = "MIRILLA_DATA_DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Where webhooks arrive.
+    #[arg(long, value_name = "ADDRESS", env = "MIRILLA_LISTEN")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Lists every environment variable that is read, and ends.
+    #[arg(long)]
+    pub(crate) variables: bool,
+}
+
+/// What to review.
+#[derive(Debug, Args)]
+pub(crate) struct Review {
+    /// The repository.
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// The commit the change starts at; the merge base with the head is used.
+    #[arg(long, value_name = "REV", conflicts_with = "patch")]
+    pub(crate) base: Option<String>,
+    /// The commit the change ends at.
+    #[arg(
+        long,
+        value_name = "REV",
+        default_value = "HEAD",
+        conflicts_with = "patch"
+    )]
+    pub(crate) head: String,
+    /// A patch instead; `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// How findings are printed.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Ends with exit code 10 if there is a finding of this severity or a worse one.
+    #[arg(long, value_name = "SEVERITY", value_parser = severity)]
+    pub(crate) fail_on: Option<mirilla_domain::review::Severity>,
+    /// Runs only the deterministic checks, even with a key.
+    #[arg(long)]
+    pub(crate) no_model: bool,
+}
+
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For a terminal.
+    Text,
+    /// For machines.
+    Json,
+    /// A page.
+    Html,
+}
+
+#[derive(Debug, Subcommand)]
+enum Webhook {
+    /// Signs a payload as GitHub does and posts it.
+    Send(Send),
+}
+
+/// A webhook to send.
+#[derive(Debug, Args)]
+pub(crate) struct Send {
+    /// Where to, such as `http://127.0.0.1:8080/webhooks/github`.
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: url::Url,
+    /// The event's name.
+    #[arg(long, value_name = "NAME", default_value = "pull_request")]
+    pub(crate) event: String,
+    /// The payload; `-` reads standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) payload: PathBuf,
+    /// The delivery's id; default: a new one.
+    #[arg(long, value_name = "ID")]
+    pub(crate) delivery: Option<String>,
+    /// The webhook's secret.
+    #[arg(
+        long,
+        value_name = "SECRET",
+        env = "MIRILLA_WEBHOOK_SECRET",
+        hide_env_values = true
+    )]
+    pub(crate) secret: String,
+}
+
+#[derive(Debug, Subcommand)]
+enum Config {
+    /// Checks a settings file; every problem with line and column.
+    Check {
+        /// The file.
+        #[arg(value_name = "FILE", default_value = ".mirilla.toml")]
+        file: PathBuf,
+    },
+    /// Prints the JSON Schema of the settings file.
+    Schema,
+    /// Prints an operator's policy file (`MIRILLA_POLICY_FILE`) with every key at its default.
+    Policy,
+    /// Prints docs/REFERENCE.md.
+    #[command(hide = true)]
+    Reference,
+}
+
+fn severity(text: &str) -> Result<mirilla_domain::review::Severity, String> {
+    mirilla_domain::review::Severity::parse(text)
+        .ok_or_else(|| "one of critical, high, medium, low".to_owned())
+}
+
+/// Does what the words say.
+pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<ExitCode> {
+    match arguments.command {
+        Command::Demo(arguments) => demo::run(&arguments, environment),
+        Command::Serve(arguments) if arguments.variables => {
+            for variable in crate::settings::VARIABLES {
+                output::data_line(&format!("{:32} {}", variable.name, variable.form));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Serve(arguments) => serve::command(&arguments, environment),
+        Command::Review(arguments) => preview::run(&arguments, environment),
+        Command::Inspect { step } => inspect::run(step),
+        Command::Webhook {
+            command: Webhook::Send(arguments),
+        } => webhook::send(&arguments),
+        Command::Config {
+            command: Config::Check { file },
+        } => config::check(&file),
+        Command::Config {
+            command: Config::Schema,
+        } => config::schema(),
+        Command::Config {
+            command: Config::Policy,
+        } => config::policy(),
+        Command::Config {
+            command: Config::Reference,
+        } => {
+            output::data(&crate::reference::page());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Stage { name } => {
+            serve::child::run(&name, environment)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

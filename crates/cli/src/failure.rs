@@ -1,0 +1,68 @@
+//! How a failure is told: what was wrong, why, and what to do.
+
+use std::process::ExitCode;
+
+use crate::output;
+
+/// A failure that says how to go on.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Failure {
+    /// What was wrong.
+    message: String,
+    /// What to do about it.
+    hint: Option<String>,
+    /// The exit code.
+    code: u8,
+}
+
+impl Failure {
+    /// Something failed.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+            code: 1,
+        }
+    }
+
+    /// The command was used in a way it does not understand.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+            code: 2,
+        }
+    }
+
+    /// There is nothing to review.
+    pub(crate) fn nothing(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+            code: 3,
+        }
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Prints an error with its causes and hint; returns the exit code.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    output::worker_line(&format!("error: {error}"));
+    for cause in error.chain().skip(1) {
+        output::worker_line(&format!("  caused by: {cause}"));
+    }
+    let failure = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Failure>());
+    if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
+        output::note("");
+        output::worker_line(&format!("hint: {hint}"));
+    }
+    ExitCode::from(failure.map_or(1, |failure| failure.code))
+}

@@ -1,0 +1,233 @@
+//! A local repository through `git`, asked for objects only.
+//!
+//! The working tree is never read, no hook, filter or external diff ever runs, and no configuration
+//! of the repository or the user changes what is printed.
+//!
+//! **Invariant:** every argument that came from outside stands after `--end-of-options` or is a commit
+//! id that git itself printed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result};
+
+use crate::failure::Failure;
+
+/// Branches that are looked for when no base is named, in this order.
+const USUAL_BASES: [&str; 5] = [
+    "origin/HEAD",
+    "origin/main",
+    "origin/master",
+    "main",
+    "master",
+];
+
+/// Two commits: what is compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Range {
+    /// The merge base.
+    pub(crate) base: String,
+    /// The commit on top.
+    pub(crate) head: String,
+}
+
+/// A file that a range changes.
+#[derive(Debug)]
+pub(crate) struct ChangedBlob {
+    /// Its path, byte for byte.
+    pub(crate) path: Vec<u8>,
+    /// Its text before.
+    pub(crate) old: Option<Vec<u8>>,
+    /// Its text after.
+    pub(crate) new: Option<Vec<u8>>,
+}
+
+impl Range {
+    /// Finds the two commits; the base is the merge base of both.
+    pub(crate) fn resolve(repo: &Path, base: &str, head: &str) -> Result<Self> {
+        let head = commit(repo, head)?;
+        let base = commit(repo, base)?;
+        let merge_base = text(repo, &["merge-base", &base, &head]).map_err(|_error| {
+            Failure::new(format!("{base} and {head} have no commit in common")).hint(
+                "name a base from the same history, or fetch more of it (`git fetch --unshallow`)",
+            )
+        })?;
+        Ok(Self {
+            base: merge_base,
+            head,
+        })
+    }
+
+    /// Finds the range from the usual base branch, or the last commit alone.
+    pub(crate) fn usual(repo: &Path, head: &str) -> Result<Self> {
+        let head_id = commit(repo, head)?;
+        for base in USUAL_BASES {
+            if let Ok(range) = Self::resolve(repo, base, head)
+                && range.base != head_id
+            {
+                return Ok(range);
+            }
+        }
+        Self::resolve(repo, &format!("{head_id}~1"), head)
+    }
+}
+
+/// Returns the diff of a range.
+pub(crate) fn diff(repo: &Path, range: &Range) -> Result<Vec<u8>> {
+    run(
+        repo,
+        &[
+            "diff-tree",
+            "-r",
+            "-p",
+            "--full-index",
+            "--find-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            &range.base,
+            &range.head,
+        ],
+    )
+}
+
+/// Returns a commit's subject line.
+pub(crate) fn subject(repo: &Path, commit: &str) -> Result<String> {
+    text(repo, &["log", "-1", "--format=%s", commit])
+}
+
+/// Returns a file's text at a commit; `None` if it is not there or not text.
+pub(crate) fn file(repo: &Path, commit: &str, path: &str) -> Option<String> {
+    let bytes = run(repo, &["cat-file", "blob", &format!("{commit}:{path}")]).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// Returns the files directly in a folder at a commit.
+pub(crate) fn folder(repo: &Path, commit: &str, path: &str) -> Vec<String> {
+    let listed = text(
+        repo,
+        &["ls-tree", "--name-only", "-z", &format!("{commit}:{path}")],
+    );
+    let listed = listed.unwrap_or_default();
+    listed
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .map(|name| format!("{path}{name}"))
+        .collect()
+}
+
+/// Returns the text files that a range changes, both sides.
+pub(crate) fn changed_blobs(repo: &Path, range: &Range) -> Result<Vec<ChangedBlob>> {
+    let listed = run(
+        repo,
+        &[
+            "diff-tree",
+            "-r",
+            "-z",
+            "--no-renames",
+            &range.base,
+            &range.head,
+        ],
+    )?;
+    let mut parts = listed
+        .split(|byte| *byte == 0)
+        .filter(|part| !part.is_empty());
+    let mut blobs = Vec::new();
+    while let (Some(header), Some(path)) = (parts.next(), parts.next()) {
+        let header = String::from_utf8_lossy(header);
+        let fields: Vec<&str> = header.trim_start_matches(':').split(' ').collect();
+        let [old_mode, new_mode, old, new, _status] = fields.as_slice() else {
+            continue;
+        };
+        blobs.push(ChangedBlob {
+            path: path.to_vec(),
+            old: blob(repo, old_mode, old)?,
+            new: blob(repo, new_mode, new)?,
+        });
+    }
+    Ok(blobs)
+}
+
+fn blob(repo: &Path, mode: &str, id: &str) -> Result<Option<Vec<u8>>> {
+    if mode.starts_with("100") {
+        run(repo, &["cat-file", "blob", id]).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+/// Returns the id of the commit that `rev` names.
+fn commit(repo: &Path, rev: &str) -> Result<String> {
+    let named = format!("{rev}^{{commit}}");
+    text(
+        repo,
+        &[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &named,
+        ],
+    )
+    .map_err(|error| {
+        if text(repo, &["rev-parse", "--git-dir"]).is_err() {
+            return Failure::new(format!("{} is not a git repository", repo.display()))
+                .hint("name one with `--repo PATH`, or give a patch with `--patch FILE`")
+                .into();
+        }
+        error.context(
+            Failure::new(format!("`{rev}` names no commit in {}", repo.display()))
+                .hint("name a branch, a tag or a commit id"),
+        )
+    })
+}
+
+fn text(repo: &Path, arguments: &[&str]) -> Result<String> {
+    let bytes = run(repo, arguments)?;
+    Ok(String::from_utf8_lossy(&bytes)
+        .trim_end_matches('\n')
+        .to_owned())
+}
+
+fn run(repo: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(repo)
+        .args([
+            "-c",
+            "core.quotePath=true",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "core.fsmonitor=false",
+        ])
+        .args([
+            "-c",
+            "diff.noprefix=false",
+            "-c",
+            "diff.mnemonicPrefix=false",
+            "-c",
+            "diff.renameLimit=0",
+        ])
+        .args(["--no-pager", "--no-optional-locks"])
+        .args(arguments)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .context("git cannot be run; install git, or give a patch with `--patch FILE`")?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim();
+    anyhow::bail!(
+        "git {} failed{}{said}",
+        arguments.first().unwrap_or(&""),
+        if said.is_empty() { "" } else { ": " }
+    );
+}

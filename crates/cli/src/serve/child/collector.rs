@@ -1,0 +1,84 @@
+//! The collector's process: a read token per job, the ledger, heads, artifacts and queue.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use mirilla_local::{DataDir, DirArtifacts, LocalHeads, LocalLedger, LocalQueue};
+use mirilla_ports::message::Message;
+use mirilla_ports::queue::QueueName;
+use mirilla_stages::collect::{self, COLLECT_LEASE, CollectPorts, CollectSettings};
+use mirilla_stages::error::StageError;
+use mirilla_stages::report::Report;
+use tokio::sync::Mutex;
+
+use super::super::protocol::{FromChild, Link};
+use super::super::worker;
+use super::{JobTokens, github, surroundings};
+use mirilla_domain::settings::OperatorPolicy;
+
+use crate::settings::CollectorSettings;
+
+/// Runs the collector.
+pub(super) async fn run(mut link: Link, settings: CollectorSettings) -> Result<()> {
+    let (clock, entropy) = surroundings()?;
+    let data = DataDir::at(&settings.data_dir);
+    let ledger = LocalLedger::open(&data.ledger())?;
+    let heads = LocalHeads::open(&data.heads())?;
+    let artifacts = DirArtifacts::open(&data.artifacts())?;
+    let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
+    let access = github::Access::new(&settings.github)?;
+    let stage = stage_settings(&settings.policy);
+    link.send(&FromChild::Ready { address: None }).await?;
+    let link = Arc::new(Mutex::new(link));
+
+    let handle = |message: Message| {
+        let tokens = JobTokens::new(
+            settings.token.clone(),
+            Arc::clone(&link),
+            message.job().clone(),
+        );
+        let (ledger, heads, artifacts, queue) = (&ledger, &heads, &artifacts, &queue);
+        let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
+        async move {
+            let forge = access.reader(tokens, clock, entropy);
+            let ports = CollectPorts {
+                ledger,
+                heads,
+                artifacts,
+                queue,
+                forge: &forge,
+                clock: clock.as_ref(),
+                entropy: entropy.as_ref(),
+            };
+            match message {
+                Message::CollectV1 { job } => collect::collect(ports, stage, &job).await,
+                Message::ProbeV1 { job } => collect::probe(ports, &job).await,
+                other => Ok::<Report, StageError>(Report::silent(
+                    other.job().clone(),
+                    "not-for-this-stage",
+                )),
+            }
+        }
+    };
+    let visibility = COLLECT_LEASE.saturating_add(Duration::from_secs(30));
+    worker::run(
+        &queue,
+        QueueName::Collect,
+        visibility,
+        settings.timings.poll,
+        handle,
+    )
+    .await
+}
+
+/// Returns what the collector takes from the operator's policy.
+pub(crate) fn stage_settings(policy: &OperatorPolicy) -> CollectSettings {
+    CollectSettings {
+        trusted_bases: policy.trusted_bases.clone(),
+        keep_archive: true,
+        review_cap: policy.max_usd,
+        repository_day_cap: policy.repository_day_usd,
+        account_month_cap: policy.account_month_usd,
+    }
+}

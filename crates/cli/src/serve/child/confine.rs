@@ -1,0 +1,125 @@
+//! Takes from a reviewer what its job does not need, by the kernel's own means.
+//!
+//! Landlock (Linux 5.13 and later) bounds which files a process may open and, from 6.7, which TCP ports
+//! it may connect to. It cannot be undone, and everything the process starts inherits it.
+//!
+//! **Invariant:** after [`to_one_job`] no file of another job, no ledger and no queue can be opened
+//! by this process; where the kernel cannot do that, the log says so.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+/// What one review needs.
+pub(super) struct Needs {
+    /// Directories whose files it reads.
+    pub(super) read: Vec<PathBuf>,
+    /// Directories whose files it reads, makes, replaces and removes.
+    pub(super) write: Vec<PathBuf>,
+    /// Directories whose entries it lists.
+    pub(super) list: Vec<PathBuf>,
+    /// The model's port.
+    pub(super) port: u16,
+}
+
+/// How far the kernel enforces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Confined {
+    /// Files and ports.
+    Fully,
+    /// Files, or some of the rights.
+    Partly,
+    /// Nothing: the kernel has no Landlock.
+    Not,
+}
+
+/// What name resolution reads.
+const RESOLVER: [&str; 9] = [
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/nsswitch.conf",
+    "/etc/gai.conf",
+    "/etc/ld.so.cache",
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+];
+
+/// Port of name servers that answer over TCP.
+#[cfg(target_os = "linux")]
+const DNS_PORT: u16 = 53;
+
+/// Confines this process.
+#[cfg(target_os = "linux")]
+pub(super) fn to_one_job(needs: &Needs) -> Result<Confined> {
+    use landlock::{
+        ABI, Access as _, AccessFs, AccessNet, NetPort, PathBeneath, PathFd, Ruleset,
+        RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
+    };
+    let all = AccessFs::from_all(ABI::V5);
+    let file_rights = AccessFs::from_file(ABI::V5);
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let change = AccessFs::WriteFile
+        | AccessFs::Truncate
+        | AccessFs::MakeReg
+        | AccessFs::MakeDir
+        | AccessFs::RemoveFile
+        | AccessFs::RemoveDir
+        | AccessFs::Refer;
+    let mut rules: Vec<(&Path, _)> = Vec::new();
+    rules.extend(RESOLVER.iter().map(|path| (Path::new(*path), read)));
+    rules.extend(needs.read.iter().map(|path| (path.as_path(), read)));
+    rules.extend(
+        needs
+            .write
+            .iter()
+            .map(|path| (path.as_path(), read | change)),
+    );
+    rules.extend(
+        needs
+            .list
+            .iter()
+            .map(|path| (path.as_path(), AccessFs::ReadDir.into())),
+    );
+
+    let mut ruleset = Ruleset::default()
+        .handle_access(all)
+        .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(ABI::V5)))
+        .and_then(Ruleset::create)
+        .context("the reviewer cannot be confined")?;
+    for (path, rights) in rules {
+        // What is not there cannot be opened either.
+        let Ok(opened) = PathFd::new(path) else {
+            continue;
+        };
+        let rights = if path.is_dir() {
+            rights
+        } else {
+            rights & file_rights
+        };
+        ruleset = ruleset
+            .add_rule(PathBeneath::new(opened, rights))
+            .with_context(|| format!("the reviewer cannot be confined to {}", path.display()))?;
+    }
+    for port in [needs.port, DNS_PORT] {
+        ruleset = ruleset
+            .add_rule(NetPort::new(port, AccessNet::ConnectTcp))
+            .context("the reviewer cannot be confined to one port")?;
+    }
+    let status = ruleset
+        .restrict_self()
+        .context("the reviewer cannot be confined")?;
+    Ok(match status.ruleset {
+        RulesetStatus::FullyEnforced => Confined::Fully,
+        RulesetStatus::PartiallyEnforced => Confined::Partly,
+        RulesetStatus::NotEnforced => Confined::Not,
+    })
+}
+
+/// Other systems have no Landlock.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn to_one_job(needs: &Needs) -> Result<Confined> {
+    let _unused = (&needs.read, &needs.write, &needs.list, needs.port, RESOLVER);
+    Ok(Confined::Not)
+}

@@ -1,0 +1,84 @@
+//! The intake's process: the webhook's secrets, the ledger and the queue.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use mirilla::intake_http::{self, Door, Limits};
+use mirilla_domain::ids::Timestamp;
+use mirilla_domain::job::Debounce;
+use mirilla_domain::webhook::{PreviousSecret, Secrets, WebhookSecret};
+use mirilla_local::{DataDir, LocalLedger, LocalQueue};
+use mirilla_stages::intake::{FixedSecrets, IntakeSettings, SecretCache};
+
+use super::super::protocol::{FromChild, Link, ToChild};
+use super::surroundings;
+use crate::settings::{IntakeChildSettings, WebhookSecrets};
+
+/// How long the previous secret counts on github.com: its redelivery window and a day.
+const GRACE: Duration = Duration::from_secs(4 * 24 * 60 * 60);
+/// The same for an Enterprise Server.
+const ENTERPRISE_GRACE: Duration = Duration::from_secs(8 * 24 * 60 * 60);
+
+/// Runs the intake.
+pub(super) async fn run(mut link: Link, settings: IntakeChildSettings) -> Result<()> {
+    let (clock, _entropy) = surroundings()?;
+    let data = DataDir::at(&settings.data_dir);
+    let ledger = LocalLedger::open(&data.ledger())?;
+    let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
+    let grace = if settings.enterprise {
+        ENTERPRISE_GRACE
+    } else {
+        GRACE
+    };
+    let secrets = Arc::new(FixedSecrets(secrets(&settings.webhook, grace)?));
+    let secrets = SecretCache::open(secrets, clock.now()).await?;
+    let mut stage = IntakeSettings::new(settings.allowed_accounts.iter().map(String::as_str))?;
+    stage.debounce = Debounce {
+        first: settings.timings.debounce_first,
+        busy: settings.timings.debounce_busy,
+    };
+    let listener = intake_http::bind(settings.listen, settings.listen_beyond_loopback).await?;
+    let address = listener
+        .local_addr()
+        .context("the listener has no address")?;
+    let door = Door::new(
+        Arc::new(ledger),
+        Arc::new(queue),
+        clock,
+        secrets,
+        stage,
+        Limits::default(),
+    );
+    link.send(&FromChild::Ready {
+        address: Some(address),
+    })
+    .await?;
+    let gone = async {
+        // The supervisor says nothing more to an intake; its end is the end of the line.
+        while let Ok(Some(_)) = link.next::<ToChild>().await {}
+    };
+    intake_http::serve(listener, Arc::new(door), gone).await;
+    Ok(())
+}
+
+fn secrets(told: &WebhookSecrets, grace: Duration) -> Result<Secrets> {
+    let current = WebhookSecret::parse(told.current.reveal()).context("MIRILLA_WEBHOOK_SECRET")?;
+    let previous = told
+        .previous
+        .as_ref()
+        .map(|(secret, replaced_at)| {
+            let secret =
+                WebhookSecret::parse(secret.reveal()).context("MIRILLA_WEBHOOK_SECRET_PREVIOUS")?;
+            Ok::<_, anyhow::Error>(PreviousSecret {
+                secret,
+                replaced_at: Timestamp::new(*replaced_at),
+            })
+        })
+        .transpose()?;
+    Ok(Secrets {
+        current,
+        previous,
+        grace,
+    })
+}

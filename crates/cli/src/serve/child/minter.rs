@@ -1,0 +1,68 @@
+//! A minter's process: the App's key, and nothing that a stranger wrote.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use mirilla_domain::ids::Forge;
+use mirilla_forge::TokenError;
+use mirilla_forge::github::{AppAuth, Minter};
+
+use super::super::protocol::{FromChild, Link, NoToken, ToChild};
+use super::{github, surroundings};
+use crate::settings::{MinterSettings, MinterStage, Secret};
+
+/// Runs a minter of one stage.
+pub(super) async fn run(mut link: Link, settings: MinterSettings) -> Result<()> {
+    let (clock, entropy) = surroundings()?;
+    let access = github::Access::new(&settings.github)?;
+    let app = AppAuth::with_pem(settings.app_id.clone(), &settings.key.to_secret_string())?;
+    let minter = Minter::new(
+        access.client(),
+        access.settings(),
+        app,
+        clock,
+        Arc::clone(&entropy),
+    );
+    link.send(&FromChild::Ready { address: None }).await?;
+    while let Some(order) = link.next::<ToChild>().await? {
+        let ToChild::Mint {
+            forge,
+            repo,
+            installation,
+            fresh,
+        } = order
+        else {
+            anyhow::bail!("the supervisor asked a minter for something else than a token");
+        };
+        let token = match (forge, settings.stage) {
+            (Forge::Gitlab, _) => Err(NoToken::unavailable(
+                "GitLab has no Apps to mint tokens for",
+            )),
+            (Forge::Github, MinterStage::Read) => minter
+                .read(repo, installation, fresh)
+                .await
+                .map(|token| secret(token.secret()))
+                .map_err(|error| no_token(&error)),
+            (Forge::Github, MinterStage::Write) => minter
+                .write(repo, installation, fresh)
+                .await
+                .map(|token| secret(token.secret()))
+                .map_err(|error| no_token(&error)),
+        };
+        link.send(&FromChild::Minted { token }).await?;
+    }
+    Ok(())
+}
+
+fn no_token(error: &TokenError) -> NoToken {
+    match error {
+        TokenError::NotInstalled => NoToken::NotInstalled,
+        TokenError::NotGranted | TokenError::TooWide => NoToken::NotGranted,
+        error => NoToken::unavailable(mirilla_telemetry::chain(error)),
+    }
+}
+
+fn secret(token: &secrecy::SecretString) -> Secret {
+    use secrecy::ExposeSecret as _;
+    Secret::new(token.expose_secret())
+}

@@ -1,0 +1,100 @@
+//! The poster's process: a write token per job, the ledger, artifacts and queue; no model.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use mirilla_domain::marker::MarkerKey;
+use mirilla_domain::redact::Redactor;
+use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalQueue};
+use mirilla_ports::message::Message;
+use mirilla_ports::queue::QueueName;
+use mirilla_stages::error::StageError;
+use mirilla_stages::post::{self, POST_LEASE, PostPorts, PostSettings};
+use mirilla_stages::report::Report;
+use tokio::sync::Mutex;
+
+use super::super::protocol::{FromChild, Link};
+use super::super::worker;
+use super::{JobTokens, github, surroundings};
+use crate::settings::{PosterSettings, TokenFrom};
+
+/// Runs the poster.
+pub(super) async fn run(mut link: Link, settings: PosterSettings) -> Result<()> {
+    let (clock, entropy) = surroundings()?;
+    let data = DataDir::at(&settings.data_dir);
+    let ledger = LocalLedger::open(&data.ledger())?;
+    let artifacts = DirArtifacts::open(&data.artifacts())?;
+    let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
+    let access = github::Access::new(&settings.github)?;
+    let stage = PostSettings {
+        policy: settings.policy.clone(),
+        marker_key: marker_key(settings.marker_key.reveal())?,
+        redactor: redactor(&settings),
+        write_grace: settings.timings.write_grace,
+    };
+    link.send(&FromChild::Ready { address: None }).await?;
+    let link = Arc::new(Mutex::new(link));
+
+    let handle = |message: Message| {
+        let tokens = JobTokens::new(
+            settings.token.clone(),
+            Arc::clone(&link),
+            message.job().clone(),
+        );
+        let (ledger, artifacts, queue) = (&ledger, &artifacts, &queue);
+        let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
+        async move {
+            let write = access.writer(tokens, clock, entropy);
+            let read = write.reader();
+            let ports = PostPorts {
+                ledger,
+                artifacts,
+                queue,
+                read,
+                write: &write,
+                clock: clock.as_ref(),
+                entropy: entropy.as_ref(),
+            };
+            match message {
+                Message::PostV1 {
+                    job,
+                    attempt,
+                    findings,
+                } => post::post(ports, stage, &job, attempt, findings.as_deref()).await,
+                other => Ok::<Report, StageError>(Report::silent(
+                    other.job().clone(),
+                    "not-for-this-stage",
+                )),
+            }
+        }
+    };
+    let visibility = POST_LEASE.saturating_add(Duration::from_secs(30));
+    worker::run(
+        &queue,
+        QueueName::Post,
+        visibility,
+        settings.timings.poll,
+        handle,
+    )
+    .await
+}
+
+/// Returns what this process must never post. Tokens from a minter are short-lived and have a shape that
+/// is recognised anyway.
+fn redactor(settings: &PosterSettings) -> Redactor {
+    let fixed = match &settings.token {
+        TokenFrom::Fixed(token) => Some(("forge-token", token.reveal())),
+        TokenFrom::Minter => None,
+    };
+    Redactor::new(
+        fixed
+            .into_iter()
+            .chain([("marker-key", settings.marker_key.reveal())]),
+    )
+}
+
+/// Reads the marker key.
+pub(crate) fn marker_key(hex: &str) -> Result<MarkerKey> {
+    MarkerKey::new(hex.as_bytes()).context("the marker key cannot be used")
+}

@@ -1,0 +1,73 @@
+//! The sweeper's process: ledger, meter, queue and artifacts, no credential at all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalMeter, LocalQueue};
+use mirilla_stages::sweep::{SweepPorts, SweepSettings, sweep};
+
+use super::super::protocol::{FromChild, Link};
+use super::collector::stage_settings;
+use super::surroundings;
+use crate::settings::SweeperSettings;
+
+/// Runs the sweeper.
+#[expect(clippy::infinite_loop, reason = "a sweeper ends with its process")]
+pub(super) async fn run(mut link: Link, settings: SweeperSettings) -> Result<()> {
+    let (clock, _entropy) = surroundings()?;
+    let data = DataDir::at(&settings.data_dir);
+    let ledger = LocalLedger::open(&data.ledger())?;
+    let meter = LocalMeter::open(&data.meter())?;
+    let artifacts = DirArtifacts::open(&data.artifacts())?;
+    let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
+    let stage = SweepSettings {
+        lost_after: settings.timings.lost_after,
+        stalled_after: settings.timings.lost_after.saturating_mul(10),
+        probe_window: Duration::from_secs(24 * 60 * 60),
+        limit: 1_000,
+        collect: stage_settings(&settings.policy),
+    };
+    let ports = SweepPorts {
+        ledger: &ledger,
+        meter: &meter,
+        queue: &queue,
+        depth: &queue,
+        artifacts: &artifacts,
+        clock: clock.as_ref(),
+    };
+    link.send(&FromChild::Ready { address: None }).await?;
+    let mut probed_at = clock.now();
+    loop {
+        tokio::time::sleep(settings.timings.sweep_every).await;
+        let probe = clock.now().since(probed_at) >= settings.timings.probe_every;
+        if probe {
+            probed_at = clock.now();
+        }
+        match sweep(ports, &stage, probe).await {
+            Ok(swept) if swept.restarted + swept.given_up + swept.failed + swept.booked > 0 => {
+                tracing::warn!(
+                    restarted = swept.restarted,
+                    given_up = swept.given_up,
+                    failed = swept.failed,
+                    booked = swept.booked,
+                    "the sweeper restarted {} jobs, gave {} up, failed {} and booked {} lost calls",
+                    swept.restarted,
+                    swept.given_up,
+                    swept.failed,
+                    swept.booked
+                );
+            }
+            Ok(swept) => tracing::debug!(
+                cleaned = swept.cleaned,
+                probed = swept.probed,
+                "nothing had died"
+            ),
+            Err(error) => tracing::error!(
+                error_code = error.code(),
+                "a sweep failed: {}",
+                mirilla_telemetry::chain(&error)
+            ),
+        }
+    }
+}

@@ -1,0 +1,682 @@
+//! What the operator decides, read from the environment once, and what each child is told of it.
+//!
+//! Every variable has one row in [`VARIABLES`]; all problems are reported together, each with the
+//! variable's name and the form it takes.
+//!
+//! **Invariant:** nothing here comes from a repository, and no child is told a secret it does not
+//! need.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mirilla_domain::money::PicoUsd;
+use mirilla_domain::settings::OperatorPolicy;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// A secret text that is never printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    /// Wraps a secret.
+    pub(crate) fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// Returns the secret itself.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns it in the type the adapters take.
+    pub(crate) fn to_secret_string(&self) -> secrecy::SecretString {
+        self.0.clone().into()
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secret({} bytes)", self.0.len())
+    }
+}
+
+/// One environment variable of `mirilla serve` and `mirilla review`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Variable {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it takes, with the default.
+    pub(crate) form: &'static str,
+}
+
+/// Every variable that is read.
+pub(crate) const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "MIRILLA_DATA_DIR",
+        form: "a directory for the databases and snapshots; default `./mirilla-data`",
+    },
+    Variable {
+        name: "MIRILLA_LISTEN",
+        form: "an address and port for webhooks; default `127.0.0.1:8080`",
+    },
+    Variable {
+        name: "MIRILLA_LISTEN_BEYOND_LOOPBACK",
+        form: "`yes` if MIRILLA_LISTEN may be reached from other machines; a TLS proxy on this one is safer",
+    },
+    Variable {
+        name: "MIRILLA_ALLOWED_ACCOUNTS",
+        form: "accounts that are served, separated by commas; required",
+    },
+    Variable {
+        name: "MIRILLA_WEBHOOK_SECRET",
+        form: "the webhook's secret; required",
+    },
+    Variable {
+        name: "MIRILLA_WEBHOOK_SECRET_PREVIOUS",
+        form: "the secret before it, while a rotation lasts",
+    },
+    Variable {
+        name: "MIRILLA_WEBHOOK_SECRET_CREATED",
+        form: "when the present secret was made, as RFC 3339; required with a previous one",
+    },
+    Variable {
+        name: "MIRILLA_GITHUB_API_URL",
+        form: "the REST base URL; default `https://api.github.com`",
+    },
+    Variable {
+        name: "MIRILLA_GITHUB_ARCHIVE_HOSTS",
+        form: "hosts that archives are served from, separated by commas; default: GitHub's own, or the server itself",
+    },
+    Variable {
+        name: "MIRILLA_GITHUB_APP_ID",
+        form: "the App's client id or number; with the App's key",
+    },
+    Variable {
+        name: "MIRILLA_GITHUB_APP_SLUG",
+        form: "the App's name in URLs: it comments as `slug[bot]`; with the App's key",
+    },
+    Variable {
+        name: "MIRILLA_GITHUB_APP_KEY_FILE",
+        form: "path of the App's private key (PEM); or two tokens instead",
+    },
+    Variable {
+        name: "MIRILLA_GITHUB_READ_TOKEN",
+        form: "a token that may read contents and pull requests",
+    },
+    Variable {
+        name: "MIRILLA_GITHUB_WRITE_TOKEN",
+        form: "a token that may write pull request reviews",
+    },
+    Variable {
+        name: "ANTHROPIC_API_KEY",
+        form: "the key of the Messages API; without one only deterministic checks run",
+    },
+    Variable {
+        name: "MIRILLA_MODEL_URL",
+        form: "the Messages API's base URL; default `https://api.anthropic.com`",
+    },
+    Variable {
+        name: "MIRILLA_POLICY_FILE",
+        form: "path of a TOML file with the operator's policy (`mirilla config policy` prints one); default: built-in defaults",
+    },
+    Variable {
+        name: "MIRILLA_MODEL",
+        form: "the model's id; default: the policy's, `claude-sonnet-5-5`",
+    },
+    Variable {
+        name: "MIRILLA_REVIEW_USD",
+        form: "dollars one review may cost; default: the policy's, 1.00",
+    },
+    Variable {
+        name: "MIRILLA_CONCURRENT_REVIEWS",
+        form: "how many reviews run at once, 1 to 16; default 2",
+    },
+    Variable {
+        name: "MIRILLA_DEBOUNCE_SECONDS",
+        form: "whole seconds before a push is read; default 20, and 90 while pushes come in a row",
+    },
+    Variable {
+        name: "MIRILLA_WRITE_GRACE_SECONDS",
+        form: "whole seconds in which a write whose answer was lost may still land; default 60",
+    },
+    Variable {
+        name: "MIRILLA_SWEEP_SECONDS",
+        form: "whole seconds between two looks for dead workers, at least 1; default 30",
+    },
+    Variable {
+        name: "MIRILLA_LOG",
+        form: "`human` or `json`; default `human`",
+    },
+];
+
+/// How GitHub is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GithubAccess {
+    /// The REST base URL.
+    pub(crate) api_url: Url,
+    /// Hosts that archives may be fetched from; empty: those that belong to the base URL.
+    pub(crate) archive_hosts: Vec<String>,
+    /// The login that our own comments carry; `None`: ask the forge who the token is.
+    pub(crate) login: Option<String>,
+}
+
+/// Who may act on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Credentials {
+    /// An App: tokens are made for each job, for one repository and one stage.
+    App {
+        /// Client id or number.
+        id: String,
+        /// The private key.
+        key: Secret,
+    },
+    /// Two fixed tokens.
+    Tokens {
+        /// Reads.
+        read: Secret,
+        /// Writes.
+        write: Secret,
+    },
+}
+
+/// Where a child's token comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "from", content = "token")]
+pub(crate) enum TokenFrom {
+    /// The supervisor asks a minter for it.
+    Minter,
+    /// It is fixed.
+    Fixed(Secret),
+}
+
+/// How the model is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ModelAccess {
+    /// The Messages API's base URL.
+    pub(crate) endpoint: Url,
+    /// The key.
+    pub(crate) api_key: Secret,
+}
+
+/// How long things wait. The defaults are those of the documentation; a demonstration and the tests
+/// shorten them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Timings {
+    /// Before a pull request's first push is read.
+    pub(crate) debounce_first: Duration,
+    /// Before a push is read while pushes come in a row.
+    pub(crate) debounce_busy: Duration,
+    /// How often an empty queue is looked at.
+    pub(crate) poll: Duration,
+    /// How long a write whose answer was lost may still land.
+    pub(crate) write_grace: Duration,
+    /// How often the sweeper runs.
+    pub(crate) sweep_every: Duration,
+    /// How often it looks for heads that nobody announced.
+    pub(crate) probe_every: Duration,
+    /// When an unclaimed job whose queue is empty counts as dead.
+    pub(crate) lost_after: Duration,
+    /// The longest a review may take.
+    pub(crate) review_limit: Duration,
+}
+
+impl Default for Timings {
+    fn default() -> Self {
+        Self {
+            debounce_first: mirilla_domain::job::DEBOUNCE_FIRST,
+            debounce_busy: mirilla_domain::job::DEBOUNCE_BUSY,
+            poll: Duration::from_millis(200),
+            write_grace: Duration::from_secs(60),
+            sweep_every: Duration::from_secs(30),
+            probe_every: Duration::from_secs(10 * 60),
+            lost_after: Duration::from_secs(120),
+            review_limit: Duration::from_secs(600),
+        }
+    }
+}
+
+/// Everything `mirilla serve` needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostSettings {
+    /// Where databases and snapshots live.
+    pub(crate) data_dir: PathBuf,
+    /// Where webhooks arrive.
+    pub(crate) listen: SocketAddr,
+    /// Whether an address that other machines reach is meant.
+    pub(crate) listen_beyond_loopback: bool,
+    /// Who is served.
+    pub(crate) allowed_accounts: Vec<String>,
+    /// The webhook's secrets.
+    pub(crate) webhook: WebhookSecrets,
+    /// How GitHub is reached.
+    pub(crate) github: GithubAccess,
+    /// With which rights.
+    pub(crate) credentials: Credentials,
+    /// How the model is reached; without one only the deterministic checks run.
+    pub(crate) model: Option<ModelAccess>,
+    /// What the operator decides about reviews.
+    pub(crate) policy: OperatorPolicy,
+    /// How many reviews run at once.
+    pub(crate) concurrent_reviews: u8,
+    /// How long things wait.
+    pub(crate) timings: Timings,
+}
+
+/// The webhook's secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WebhookSecrets {
+    /// The present one.
+    pub(crate) current: Secret,
+    /// The one before, and when the present one was made (milliseconds since the epoch).
+    pub(crate) previous: Option<(Secret, i64)>,
+}
+
+/// What the intake child is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct IntakeChildSettings {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) listen: SocketAddr,
+    pub(crate) allowed_accounts: Vec<String>,
+    pub(crate) webhook: WebhookSecrets,
+    pub(crate) listen_beyond_loopback: bool,
+    pub(crate) enterprise: bool,
+    pub(crate) timings: Timings,
+}
+
+/// What the collector child is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CollectorSettings {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) github: GithubAccess,
+    pub(crate) token: TokenFrom,
+    pub(crate) policy: OperatorPolicy,
+    pub(crate) timings: Timings,
+}
+
+/// What a reviewer child is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReviewerSettings {
+    pub(crate) order: crate::serve::protocol::ReviewOrder,
+    pub(crate) model: Option<ModelAccess>,
+    pub(crate) policy: OperatorPolicy,
+    pub(crate) timings: Timings,
+}
+
+/// What the poster child is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PosterSettings {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) github: GithubAccess,
+    pub(crate) token: TokenFrom,
+    pub(crate) marker_key: Secret,
+    pub(crate) policy: OperatorPolicy,
+    pub(crate) timings: Timings,
+}
+
+/// What the sweeper child is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SweeperSettings {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) policy: OperatorPolicy,
+    pub(crate) timings: Timings,
+}
+
+/// Which stage a minter makes tokens for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum MinterStage {
+    /// Tokens that read.
+    Read,
+    /// Tokens that write reviews.
+    Write,
+}
+
+impl MinterStage {
+    /// Returns the name of the minter's process.
+    pub(crate) const fn process_name(self) -> &'static str {
+        match self {
+            Self::Read => "minter-read",
+            Self::Write => "minter-write",
+        }
+    }
+}
+
+/// What a minter child is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MinterSettings {
+    pub(crate) stage: MinterStage,
+    pub(crate) github: GithubAccess,
+    pub(crate) app_id: String,
+    pub(crate) key: Secret,
+}
+
+/// The environment as a value.
+pub(crate) type Environment = BTreeMap<String, String>;
+
+/// Reads this process's environment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the environment"
+)]
+pub(crate) fn environment() -> Environment {
+    std::env::vars_os()
+        .filter_map(|(name, value)| {
+            Some((
+                name.into_string().ok()?,
+                value.to_string_lossy().into_owned(),
+            ))
+        })
+        .collect()
+}
+
+/// Reads all settings of `mirilla serve`; all problems together.
+pub(crate) fn host(environment: &Environment) -> Result<HostSettings, Vec<String>> {
+    let mut reader = Reader {
+        environment,
+        problems: Vec::new(),
+    };
+    let settings = reader.host();
+    match settings {
+        Some(settings) if reader.problems.is_empty() => Ok(settings),
+        _ => Err(reader.problems),
+    }
+}
+
+/// Reads what `mirilla review` needs: how the model is reached, if there is a key, and the policy.
+pub(crate) fn preview(
+    environment: &Environment,
+) -> Result<(Option<ModelAccess>, OperatorPolicy), Vec<String>> {
+    let mut reader = Reader {
+        environment,
+        problems: Vec::new(),
+    };
+    let settings = (reader.model(), reader.policy());
+    if reader.problems.is_empty() {
+        Ok(settings)
+    } else {
+        Err(reader.problems)
+    }
+}
+
+struct Reader<'a> {
+    environment: &'a Environment,
+    problems: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.environment
+            .get(name)
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
+    }
+
+    fn problem(&mut self, name: &str, what: &str) {
+        let form = VARIABLES
+            .iter()
+            .find(|variable| variable.name == name)
+            .map_or("", |v| v.form);
+        self.problems
+            .push(format!("{name} {what}: it takes {form}"));
+    }
+
+    fn parsed<T>(&mut self, name: &str, default: T, parse: impl FnOnce(&str) -> Option<T>) -> T {
+        match self.get(name) {
+            None => default,
+            Some(value) => {
+                let parsed = parse(value);
+                if parsed.is_none() {
+                    self.problem(name, "is not well-formed");
+                }
+                parsed.unwrap_or(default)
+            }
+        }
+    }
+
+    fn list(&self, name: &str) -> Vec<String> {
+        let value = self.get(name).unwrap_or("");
+        value
+            .split(',')
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .map(ToOwned::to_owned)
+            .collect()
+    }
+
+    fn required(&mut self, name: &str) -> Option<String> {
+        let value = self.get(name).map(ToOwned::to_owned);
+        if value.is_none() {
+            self.problem(name, "is missing");
+        }
+        value
+    }
+
+    fn host(&mut self) -> Option<HostSettings> {
+        let allowed_accounts = self.list("MIRILLA_ALLOWED_ACCOUNTS");
+        if allowed_accounts.is_empty() {
+            self.problem("MIRILLA_ALLOWED_ACCOUNTS", "is missing");
+        }
+        let webhook = self.webhook();
+        let api_url = self.url("MIRILLA_GITHUB_API_URL", "https://api.github.com");
+        let credentials = self.credentials();
+        let login = match credentials {
+            Some(Credentials::App { .. }) => self
+                .required("MIRILLA_GITHUB_APP_SLUG")
+                .map(|slug| format!("{slug}[bot]")),
+            _ => None,
+        };
+        let model = self.model();
+        let policy = self.policy();
+        let data_dir = PathBuf::from(self.get("MIRILLA_DATA_DIR").unwrap_or("mirilla-data"));
+        let listen = self.parsed(
+            "MIRILLA_LISTEN",
+            SocketAddr::from(([127, 0, 0, 1], 8080)),
+            |v| v.parse().ok(),
+        );
+        let listen_beyond_loopback = self.parsed(
+            "MIRILLA_LISTEN_BEYOND_LOOPBACK",
+            false,
+            |value| match value {
+                "yes" => Some(true),
+                "no" => Some(false),
+                _ => None,
+            },
+        );
+        let concurrent_reviews = self.parsed("MIRILLA_CONCURRENT_REVIEWS", 2, |value| {
+            value.parse().ok().filter(|count| (1..=16).contains(count))
+        });
+        let api_url = api_url?;
+        Some(HostSettings {
+            data_dir,
+            listen,
+            listen_beyond_loopback,
+            allowed_accounts,
+            webhook: webhook?,
+            github: GithubAccess {
+                api_url,
+                archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
+                login,
+            },
+            credentials: credentials?,
+            model,
+            policy,
+            concurrent_reviews,
+            timings: self.timings(),
+        })
+    }
+
+    fn timings(&mut self) -> Timings {
+        let defaults = Timings::default();
+        let seconds = |value: &str| value.parse().ok().map(Duration::from_secs);
+        let debounce = self.parsed("MIRILLA_DEBOUNCE_SECONDS", None, |value| {
+            seconds(value).map(Some)
+        });
+        let sweep_every = self.parsed("MIRILLA_SWEEP_SECONDS", defaults.sweep_every, |value| {
+            seconds(value).filter(|every| !every.is_zero())
+        });
+        Timings {
+            debounce_first: debounce.unwrap_or(defaults.debounce_first),
+            debounce_busy: debounce.unwrap_or(defaults.debounce_busy),
+            write_grace: self.parsed("MIRILLA_WRITE_GRACE_SECONDS", defaults.write_grace, seconds),
+            sweep_every,
+            lost_after: sweep_every.saturating_mul(4),
+            ..defaults
+        }
+    }
+
+    fn webhook(&mut self) -> Option<WebhookSecrets> {
+        let current = self.required("MIRILLA_WEBHOOK_SECRET").map(Secret::new);
+        let previous = match self.get("MIRILLA_WEBHOOK_SECRET_PREVIOUS").map(Secret::new) {
+            None => None,
+            Some(previous) => {
+                let created = self.required("MIRILLA_WEBHOOK_SECRET_CREATED")?;
+                match chrono::DateTime::parse_from_rfc3339(&created) {
+                    Ok(created) => Some((previous, created.timestamp_millis())),
+                    Err(_malformed) => {
+                        self.problem("MIRILLA_WEBHOOK_SECRET_CREATED", "is not well-formed");
+                        None
+                    }
+                }
+            }
+        };
+        Some(WebhookSecrets {
+            current: current?,
+            previous,
+        })
+    }
+
+    fn credentials(&mut self) -> Option<Credentials> {
+        if let Some(path) = self
+            .get("MIRILLA_GITHUB_APP_KEY_FILE")
+            .map(ToOwned::to_owned)
+        {
+            let id = self.required("MIRILLA_GITHUB_APP_ID");
+            let key = match std::fs::read_to_string(&path) {
+                Ok(key) => Some(Secret::new(key)),
+                Err(error) => {
+                    self.problem(
+                        "MIRILLA_GITHUB_APP_KEY_FILE",
+                        &format!("cannot be read ({path}: {error})"),
+                    );
+                    None
+                }
+            };
+            return Some(Credentials::App { id: id?, key: key? });
+        }
+        let read = self.get("MIRILLA_GITHUB_READ_TOKEN").map(Secret::new);
+        let write = self.get("MIRILLA_GITHUB_WRITE_TOKEN").map(Secret::new);
+        if let (Some(read), Some(write)) = (read, write) {
+            Some(Credentials::Tokens { read, write })
+        } else {
+            self.problem(
+                "MIRILLA_GITHUB_APP_KEY_FILE",
+                "is missing, and there are not two tokens either",
+            );
+            None
+        }
+    }
+
+    fn url(&mut self, name: &str, default: &str) -> Option<Url> {
+        let parsed = Url::parse(self.get(name).unwrap_or(default)).ok();
+        if parsed.is_none() {
+            self.problem(name, "is not a URL");
+        }
+        parsed
+    }
+
+    fn model(&mut self) -> Option<ModelAccess> {
+        let api_key = self.get("ANTHROPIC_API_KEY").map(Secret::new)?;
+        let endpoint = self.url("MIRILLA_MODEL_URL", "https://api.anthropic.com")?;
+        Some(ModelAccess { endpoint, api_key })
+    }
+
+    /// Returns the operator's policy: the file's, with the variables that have one of its values.
+    fn policy(&mut self) -> OperatorPolicy {
+        let mut policy = OperatorPolicy::default();
+        if let Some(path) = self.get("MIRILLA_POLICY_FILE").map(ToOwned::to_owned) {
+            let read = std::fs::read_to_string(&path)
+                .map_err(|error| error.to_string())
+                .and_then(|text| toml::from_str(&text).map_err(|error| error.to_string()));
+            match read {
+                Ok(read) => policy = read,
+                Err(error) => {
+                    self.problem(
+                        "MIRILLA_POLICY_FILE",
+                        &format!("cannot be used ({path}: {error})"),
+                    );
+                }
+            }
+        }
+        if let Some(model) = self.get("MIRILLA_MODEL") {
+            model.clone_into(&mut policy.model);
+        }
+        policy.max_usd = self.parsed("MIRILLA_REVIEW_USD", policy.max_usd, PicoUsd::parse);
+        policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn an_empty_environment_names_everything_that_is_missing_at_once() {
+        let problems = host(&Environment::new()).unwrap_err().join("\n");
+        for name in [
+            "MIRILLA_ALLOWED_ACCOUNTS",
+            "MIRILLA_WEBHOOK_SECRET",
+            "MIRILLA_GITHUB_APP_KEY_FILE",
+        ] {
+            assert!(problems.contains(name), "{problems}");
+        }
+    }
+
+    #[test]
+    fn two_tokens_are_enough_and_stay_apart() {
+        let settings = host(&environment(&[
+            ("MIRILLA_ALLOWED_ACCOUNTS", "acme, other"),
+            ("MIRILLA_WEBHOOK_SECRET", "not-a-real-secret"),
+            ("MIRILLA_GITHUB_READ_TOKEN", "made-up-read"),
+            ("MIRILLA_GITHUB_WRITE_TOKEN", "made-up-write"),
+            ("MIRILLA_REVIEW_USD", "0.40"),
+        ]))
+        .unwrap();
+        assert_eq!(settings.allowed_accounts, ["acme", "other"]);
+        assert_eq!(settings.policy.max_usd.exact(), "0.40");
+        assert!(matches!(settings.credentials, Credentials::Tokens { .. }));
+        assert!(
+            !format!("{settings:?}").contains("made-up"),
+            "secrets must not be printed"
+        );
+    }
+
+    #[test]
+    fn a_malformed_value_names_its_variable_and_form() {
+        let problems = host(&environment(&[
+            ("MIRILLA_REVIEW_USD", "1e3"),
+            ("MIRILLA_LISTEN", "8080"),
+        ]))
+        .unwrap_err();
+        assert!(
+            problems
+                .iter()
+                .any(|p| p.starts_with("MIRILLA_REVIEW_USD is not well-formed: it takes dollars")),
+            "{problems:?}"
+        );
+        assert!(
+            problems.iter().any(|p| p.starts_with("MIRILLA_LISTEN")),
+            "{problems:?}"
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! Small commands: exit codes, hints, and what goes to which stream.
+
+use crate::support::mirilla;
+
+const CLEAN: &[u8] = b"diff --git a/a.rs b/a.rs\nindex 1111111..2222222 100644\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1,2 @@\n fn a() {}\n+fn b() {}\n";
+
+#[test]
+fn a_clean_patch_is_fine_and_says_that_no_model_was_asked() {
+    let (code, stdout, stderr) = mirilla(&["review", "--patch", "-"], CLEAN, &[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(
+        stdout.contains("0 findings") && stdout.contains("no model was asked"),
+        "{stdout}"
+    );
+    assert!(stderr.contains("ANTHROPIC_API_KEY is not set"), "{stderr}");
+}
+
+#[test]
+fn nothing_to_review_has_an_exit_code_of_its_own() {
+    let (code, stdout, stderr) = mirilla(&["review", "--patch", "-"], b"", &[]);
+    assert_eq!((code, stdout.as_str()), (3, ""), "{stderr}");
+}
+
+#[test]
+fn a_conflict_marker_fails_on_high_and_not_without() {
+    let patch = b"diff --git a/a.rs b/a.rs\nindex 1111111..2222222 100644\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1,6 @@\n fn a() {}\n+<<<<<<< HEAD\n+fn b() {}\n+=======\n+fn c() {}\n+>>>>>>> other\n";
+    let (code, stdout, _) = mirilla(
+        &["review", "--patch", "-", "--fail-on", "medium"],
+        patch,
+        &[],
+    );
+    assert_eq!(code, 10, "{stdout}");
+    assert!(stdout.contains("a.rs:2"), "{stdout}");
+    let (code, _, _) = mirilla(&["review", "--patch", "-"], patch, &[]);
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn what_is_not_a_repository_is_named_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, _, stderr) = mirilla(
+        &["review", "--repo", dir.path().to_str().unwrap()],
+        b"",
+        &[],
+    );
+    assert_eq!(code, 1, "{stderr}");
+    assert!(
+        stderr.contains("is not a git repository") && stderr.contains("hint:"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn serve_without_settings_names_all_of_them_at_once() {
+    let (code, _, stderr) = mirilla(&["serve"], b"", &[]);
+    assert_eq!(code, 2, "{stderr}");
+    for name in [
+        "MIRILLA_ALLOWED_ACCOUNTS",
+        "MIRILLA_WEBHOOK_SECRET",
+        "MIRILLA_GITHUB_APP_KEY_FILE",
+    ] {
+        assert!(stderr.contains(name), "{stderr}");
+    }
+}
+
+#[test]
+fn nothing_a_patch_says_reaches_the_terminal_as_an_escape() {
+    let patch = "diff --git a/\"x\" b/y\n--- a/x\n+++ \"b/\\033]52;c;aGk=\\007.rs\"\n@@ -0,0 +1,3 @@\n+<<<<<<< \u{1b}[2J\n+=======\n+>>>>>>> x\n";
+    let (_, stdout, stderr) = mirilla(&["review", "--patch", "-"], patch.as_bytes(), &[]);
+    assert!(
+        !stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'),
+        "{stdout:?} {stderr:?}"
+    );
+}
+
+#[test]
+fn the_reference_is_what_the_program_says() {
+    let (code, stdout, stderr) = mirilla(&["config", "reference"], b"", &[]);
+    assert_eq!(code, 0, "{stderr}");
+    let page = std::fs::read_to_string(crate::support::root().join("docs/REFERENCE.md"))
+        .unwrap_or_default();
+    assert!(
+        stdout == page,
+        "docs/REFERENCE.md is not what the program says: run `cargo run -p mirilla -- config reference > docs/REFERENCE.md`"
+    );
+}

@@ -1,0 +1,18 @@
+//! The program as a person runs it: the demo, a host with its children, kills at random moments.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::disallowed_methods,
+    reason = "test code"
+)]
+
+mod boundary;
+mod commands;
+mod demo;
+mod kills;
+mod support;

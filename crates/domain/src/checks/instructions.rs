@@ -1,0 +1,39 @@
+//! What reviewers are told to do.
+
+use mirilla_diff::{FileDiff, LineKind};
+
+use super::{Check, Found, Hits, path};
+use crate::review::Severity;
+
+/// Reports an edit of a file that reviewers, this one or others, take their instructions from.
+pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
+    if !path::both(file).iter().any(|path| is_instructions(path)) {
+        return;
+    }
+    let first = file
+        .lines()
+        .find(|line| line.kind == LineKind::Added)
+        .and_then(|line| line.new);
+    out.push(Found::at(
+        Check::ReviewerInstructions,
+        first.unwrap_or(0),
+        Severity::Medium,
+        "Instructions for reviewers were edited",
+        "This review was done under the instructions of the base branch. The edit changes what later reviews look at.",
+    ));
+}
+
+/// The files that steer this reviewer and its kind; the path is lower-case.
+fn is_instructions(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "review.md",
+        "agents.md",
+        "claude.md",
+        "gemini.md",
+        ".mirilla.toml",
+    ];
+    NAMES.contains(&path::name(path))
+        || path.starts_with(".mirilla/")
+        || path == ".github/copilot-instructions.md"
+        || path.starts_with(".github/instructions/")
+}

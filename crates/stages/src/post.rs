@@ -1,0 +1,453 @@
+//! Posts one review: distrusts the findings, fetches the diff again, decides with a pure plan, writes.
+//!
+//! **Invariant:** no model here. Repository, pull request, head and policy come from the ledger and the
+//! operator, never from the findings file or from the message about it.
+
+mod apply;
+mod lease;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mirilla_domain::checks;
+use mirilla_domain::code::EndReason;
+use mirilla_domain::ids::{AttemptNo, Fingerprint, JobId, ReviewId, Sha256Hex, sha256};
+use mirilla_domain::job::{Claim, Job, JobState, MAX_TRIES, Stage};
+use mirilla_domain::marker::MarkerKey;
+use mirilla_domain::plan::{self, FreshDiff, JobFacts, Plan, PlanInput, PlanPolicy, ReadReview};
+use mirilla_domain::redact::{Haystack, Redactor};
+use mirilla_domain::review::Outcome;
+use mirilla_domain::settings::{BrokenSettings, OperatorPolicy, Policy};
+use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, TrustedFiles};
+use mirilla_ports::forge::FetchedDiff;
+use mirilla_ports::ledger::{Claimed, Transaction};
+use mirilla_ports::message::Message;
+use mirilla_ports::queue::QueueName;
+use mirilla_ports::{
+    ArtifactError, Artifacts, Clock, Entropy, ForgeError, ForgeRead, ForgeWrite, Ledger, QueueSend,
+};
+
+use crate::collect::subject;
+use crate::error::StageError;
+use crate::live;
+use crate::report::Report;
+use crate::review::{effective_policy, read_json};
+
+/// Largest findings file that is looked at: one byte more than the plan's own bound, so that a file past
+/// it is told apart from one within.
+const MAX_FINDINGS_BYTES: u64 = 4 * 1024 * 1024 + 1;
+
+/// Longer than the longest posting.
+pub const POST_LEASE: Duration = Duration::from_secs(210);
+
+/// What the poster may use.
+#[derive(Clone, Copy)]
+pub struct PostPorts<'a> {
+    /// Jobs.
+    pub ledger: &'a dyn Ledger,
+    /// Findings and snapshots.
+    pub artifacts: &'a dyn Artifacts,
+    /// Collect messages for heads that were found live.
+    pub queue: &'a dyn QueueSend,
+    /// The forge, reading.
+    pub read: &'a dyn ForgeRead,
+    /// The forge, writing.
+    pub write: &'a dyn ForgeWrite,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// Claim tokens.
+    pub entropy: &'a dyn Entropy,
+}
+
+impl std::fmt::Debug for PostPorts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PostPorts")
+    }
+}
+
+/// What the operator decides about posting.
+#[derive(Debug, Clone)]
+pub struct PostSettings {
+    /// The operator's policy; the repository's settings can only make it stricter.
+    pub policy: OperatorPolicy,
+    /// The key that markers are signed with.
+    pub marker_key: MarkerKey,
+    /// Knows the secrets of this process, so that they are never posted.
+    pub redactor: Redactor,
+    /// How long a write whose answer was lost may still land.
+    pub write_grace: Duration,
+}
+
+/// Posts what a findings file says, or what there is without one.
+pub async fn post(
+    ports: PostPorts<'_>,
+    settings: &PostSettings,
+    id: &JobId,
+    attempt: AttemptNo,
+    findings: Option<&str>,
+) -> Result<Report, StageError> {
+    let now = ports.clock.now();
+    let claim = Claim {
+        stage: Stage::Post,
+        token: ports.entropy.hex(16),
+        until: now.plus(POST_LEASE),
+    };
+    let states: &[JobState] = if findings.is_some() {
+        &[JobState::Collected, JobState::Reviewed]
+    } else {
+        &[
+            JobState::Accepted,
+            JobState::Queued,
+            JobState::Collected,
+            JobState::Reviewed,
+        ]
+    };
+    let job = match ports.ledger.claim(id, states, claim, now).await? {
+        Claimed::Granted(job) => *job,
+        Claimed::Busy(until) => {
+            return Err(StageError::Busy {
+                what: "the job",
+                after: until.since(now),
+            });
+        }
+        Claimed::Unknown => return Err(StageError::UnknownJob),
+        Claimed::NotNow(_) => return Ok(Report::silent(id.clone(), "stale")),
+    };
+    let mut work = Posting {
+        ports,
+        settings,
+        job,
+        last_review: None,
+    };
+    let done = if work.job.attempt == attempt {
+        work.run(findings).await
+    } else {
+        Ok(None)
+    };
+    match done {
+        Ok(Some(report)) => Ok(report),
+        Ok(None) => {
+            work.release().await?;
+            Ok(Report::silent(id.clone(), "stale"))
+        }
+        Err(error) => {
+            // The claim would lapse by itself; giving it up lets the next try begin at once.
+            drop(work.release().await);
+            Err(error)
+        }
+    }
+}
+
+/// What the ledger remembers of single findings: nothing yet, the markers on the forge do.
+static NOTHING_RECORDED: BTreeSet<Fingerprint> = BTreeSet::new();
+
+/// Returns what the body says about settings.
+fn notes(policy: &Policy) -> Vec<String> {
+    let mut notes = Vec::new();
+    match policy.broken_settings {
+        None => {}
+        Some(BrokenSettings::IgnoreKnown) => notes.push(
+            "The repository's `.mirilla.toml` has errors; what could be read of it applies. `mirilla config check` names them."
+                .to_owned(),
+        ),
+        Some(BrokenSettings::IgnoreUnknown) => notes.push(
+            "The repository's `.mirilla.toml` has errors in its ignore rules, so no file was sent to the model. `mirilla config check` names them."
+                .to_owned(),
+        ),
+    }
+    for overruled in &policy.overruled {
+        notes.push(format!(
+            "`{}` in `.mirilla.toml` may only be stricter than the operator's; {} applies.",
+            overruled.key, overruled.applies
+        ));
+    }
+    notes
+}
+
+/// One job being posted. Its row is written again at every step, so `job` is always the newest.
+struct Posting<'a> {
+    ports: PostPorts<'a>,
+    settings: &'a PostSettings,
+    job: Job,
+    /// Our latest review on the pull request, as the ledger knows it.
+    last_review: Option<ReviewId>,
+}
+
+impl Posting<'_> {
+    /// Returns what became of the job; `None` if this message is of no interest any more.
+    async fn run(&mut self, findings: Option<&str>) -> Result<Option<Report>, StageError> {
+        let bytes = match findings {
+            None => None,
+            Some(key) => match self.ports.artifacts.get(key, MAX_FINDINGS_BYTES).await {
+                Ok(bytes) => Some(bytes),
+                // A file too large to be ours is as good as one that cannot be read.
+                Err(ArtifactError::TooLarge { .. }) => Some(Vec::new()),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        if let Some(bytes) = &bytes {
+            let digest = sha256(bytes);
+            match &self.job.findings_sha256 {
+                Some(accepted) if *accepted != digest => return Ok(None),
+                _ => self.accept(digest).await?,
+            }
+        }
+        let review = match &bytes {
+            None => None,
+            Some(bytes) => match plan::read_review(bytes) {
+                Ok(review) => Some(review),
+                Err(error) if error.is_newer() => return Err(StageError::NewerSchema),
+                // A file that cannot be read says nothing: the floor is posted, and the review failed.
+                Err(_unusable) => None,
+            },
+        };
+        self.last_review = lease::take(self.ports, &self.job).await?;
+        let mut done = self.leased(review.as_ref()).await;
+        if let Err(StageError::Forge(ForgeError::Forbidden { .. })) = done {
+            done = self.end(JobState::Failed, EndReason::WriteForbidden).await;
+        }
+        lease::give_up(self.ports, &self.job).await?;
+        done.map(Some)
+    }
+
+    async fn accept(&mut self, digest: Sha256Hex) -> Result<(), StageError> {
+        let job = Job {
+            state: JobState::Reviewed,
+            findings_sha256: Some(digest),
+            ..self.job.clone()
+        };
+        self.write(job).await
+    }
+
+    async fn leased(&mut self, review: Option<&ReadReview>) -> Result<Report, StageError> {
+        self.wait_for_lost_write()?;
+        let live = match self
+            .ports
+            .read
+            .pull_request(&self.job.repo_name, &self.job.key.pull_request())
+            .await
+        {
+            Ok(live) => live,
+            Err(ForgeError::NotFound { .. }) => {
+                return self.end(JobState::Skipped, EndReason::Gone).await;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(report) = self.not_for_us(&live).await? {
+            return Ok(report);
+        }
+        if review.is_some_and(|read| read.review.outcome == Outcome::Superseded) {
+            return self.read_again().await;
+        }
+        let (plan, body_only) = self.decide(&live, review).await?;
+        apply::apply(self, &live, plan, body_only).await
+    }
+
+    /// A write of an earlier try may still land; only after that can be seen what is there.
+    fn wait_for_lost_write(&self) -> Result<(), StageError> {
+        let Some(since) = self.job.posting_since else {
+            return Ok(());
+        };
+        let until = since.plus(self.settings.write_grace);
+        let now = self.ports.clock.now();
+        if now < until {
+            Err(StageError::MayHaveLanded {
+                after: until.since(now),
+            })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Ends the job if the pull request as it is now is not one to post to.
+    async fn not_for_us(&mut self, live: &PullRequest) -> Result<Option<Report>, StageError> {
+        let reason = if live.head != self.job.key.head {
+            EndReason::HeadMoved
+        } else if live.base_ref != self.job.key.base_ref {
+            EndReason::BaseChanged
+        } else if !live.open {
+            return self
+                .end(JobState::Skipped, EndReason::Closed)
+                .await
+                .map(Some);
+        } else if live.draft {
+            return self
+                .end(JobState::Skipped, EndReason::Draft)
+                .await
+                .map(Some);
+        } else {
+            return Ok(None);
+        };
+        let next = live::follow(
+            self.ports.ledger,
+            live,
+            Some((&self.job, reason)),
+            self.ports.clock.now(),
+        )
+        .await?;
+        if let Some(next) = next {
+            self.ports
+                .queue
+                .send(
+                    QueueName::Collect,
+                    &Message::CollectV1 { job: next },
+                    Duration::ZERO,
+                )
+                .await?;
+        }
+        Ok(Some(self.told("superseded", reason)))
+    }
+
+    /// The reviewer stopped because it took another head for the newest, which the forge denies.
+    async fn read_again(&mut self) -> Result<Report, StageError> {
+        if self.job.tries >= MAX_TRIES {
+            return self
+                .end(JobState::Failed, EndReason::AttemptsExhausted)
+                .await;
+        }
+        let job = Job {
+            state: JobState::Queued,
+            attempt: self.job.attempt.next(),
+            tries: self.job.tries.saturating_add(1),
+            findings_sha256: None,
+            claim: None,
+            ..self.job.clone()
+        };
+        let id = job.id.clone();
+        self.rewrite(job).await?;
+        self.ports
+            .queue
+            .send(
+                QueueName::Collect,
+                &Message::CollectV1 { job: id.clone() },
+                Duration::ZERO,
+            )
+            .await?;
+        Ok(Report::silent(id, "read-again"))
+    }
+
+    /// Fetches what the plan looks at, and plans.
+    async fn decide(
+        &self,
+        live: &PullRequest,
+        review: Option<&ReadReview>,
+    ) -> Result<(Plan, Plan), StageError> {
+        let fetched = self.fresh_diff(live).await?;
+        let parsed = mirilla_diff::parse(&fetched.bytes);
+        let fresh = FreshDiff::of(&parsed.files, &fetched.missing, None);
+        let floor = checks::floor(&parsed.files);
+        let existing = self
+            .ports
+            .read
+            .existing(&live.repo_name, live.id.pr)
+            .await?;
+        let trusted = self.trusted_files().await?;
+        let policy = effective_policy(&self.settings.policy, &trusted);
+        let notes = notes(&policy);
+        let facts = JobFacts {
+            job: self.job.id.clone(),
+            attempt: self.job.attempt,
+            pull_request: live.id,
+            head: live.head.clone(),
+            merge_base: fetched.merge_base,
+        };
+        let public = Haystack::new([fetched.bytes.as_slice()]);
+        let on_lines = PlanPolicy::from(&policy);
+        let in_body = PlanPolicy {
+            comment_on_lines: false,
+            ..on_lines.clone()
+        };
+        let input = |policy| PlanInput {
+            job: &facts,
+            diff: &fresh,
+            review,
+            floor: &floor,
+            existing: &existing,
+            recorded: &NOTHING_RECORDED,
+            last_review: self.last_review,
+            policy,
+            notes: &notes,
+            redactor: &self.settings.redactor,
+            public: &public,
+            key: &self.settings.marker_key,
+        };
+        Ok((plan::plan(&input(&on_lines)), plan::plan(&input(&in_body))))
+    }
+
+    /// Fetches the diff; the merge base is asked for again only if the base branch moved.
+    async fn fresh_diff(&self, live: &PullRequest) -> Result<FetchedDiff, StageError> {
+        let meta = read_json::<SnapshotMeta>(
+            self.ports.artifacts,
+            &Keys::meta(&self.job.id),
+            "snapshot description",
+        )
+        .await;
+        match meta {
+            Ok(meta)
+                if meta.pull_request.base == live.base && meta.pull_request.head == live.head =>
+            {
+                Ok(self.ports.read.diff_from(live, &meta.merge_base).await?)
+            }
+            _ => Ok(self.ports.read.diff(live).await?),
+        }
+    }
+
+    /// Returns settings and rules of the snapshot; without one the operator's policy stands alone.
+    async fn trusted_files(&self) -> Result<TrustedFiles, StageError> {
+        match read_json(self.ports.artifacts, &Keys::rules(&self.job.id), "rules").await {
+            Ok(files) => Ok(files),
+            Err(StageError::Artifact(ArtifactError::NotFound { .. })) => Ok(TrustedFiles {
+                commit: self.job.key.head.clone(),
+                files: Vec::new(),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn end(&mut self, state: JobState, reason: EndReason) -> Result<Report, StageError> {
+        let ended = live::ended(&self.job, state, reason, self.ports.clock.now());
+        self.rewrite(ended).await?;
+        Ok(self.told(state.as_str(), reason))
+    }
+
+    fn told(&self, outcome: &'static str, reason: EndReason) -> Report {
+        Report::silent(self.job.id.clone(), outcome).line(format!(
+            "{} {outcome}: {}",
+            subject(&self.job),
+            reason.explain()
+        ))
+    }
+
+    /// Writes the job's row and keeps the claim.
+    async fn write(&mut self, job: Job) -> Result<(), StageError> {
+        self.rewrite(job).await
+    }
+
+    async fn rewrite(&mut self, job: Job) -> Result<(), StageError> {
+        let job = Job {
+            updated_at: self.ports.clock.now(),
+            ..job
+        };
+        let transaction = Transaction {
+            jobs: vec![job.clone()],
+            ..Transaction::default()
+        };
+        live::committed(self.ports.ledger, transaction).await?;
+        self.job = Job {
+            version: job.version.saturating_add(1),
+            ..job
+        };
+        Ok(())
+    }
+
+    async fn release(&mut self) -> Result<(), StageError> {
+        if self.job.claim.is_none() {
+            return Ok(());
+        }
+        let job = Job {
+            claim: None,
+            ..self.job.clone()
+        };
+        self.rewrite(job).await
+    }
+}

@@ -1,0 +1,546 @@
+//! Lets a model read one snapshot, chunk by chunk, within its purses.
+//!
+//! It is handed a model, a meter and the artifacts of one job. It writes one findings file that must
+//! not exist yet, and its own checkpoint after every answer.
+//!
+//! **Invariant:** no forge here. Every changed file ends in the coverage with exactly one fate, and
+//! nothing but a parsed answer to a question about it makes a file `reviewed`.
+
+mod asking;
+mod progress;
+
+use std::time::Duration;
+
+use mirilla_diff::FileDiff;
+use mirilla_domain::answer;
+use mirilla_domain::chunk::{Chunk, ChunkPlan, plan_chunks};
+use mirilla_domain::code::{FailReason, SkipReason};
+use mirilla_domain::ids::{AttemptNo, JobId, Timestamp};
+use mirilla_domain::money::CappedPurse;
+use mirilla_domain::price::PriceTable;
+use mirilla_domain::prompt::{self, Block, ChunkPrompt, Description, Nonce, Question};
+use mirilla_domain::redact::{self, Redactor};
+use mirilla_domain::review::{Fate, Finding, Outcome, REVIEW_SCHEMA, Rejected, Review};
+use mirilla_domain::rules::{self, Rule};
+use mirilla_domain::settings::{self, OperatorPolicy, Policy, PrDescription};
+use mirilla_domain::snapshot::{Keys, SnapshotMeta, TrustedFiles};
+use mirilla_ports::model::StopReason;
+use mirilla_ports::{ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Model};
+
+use crate::error::StageError;
+use crate::report::Report;
+use asking::{Asking, Called};
+use progress::{ChunkResult, Progress};
+
+/// Largest diff that is read.
+pub const MAX_DIFF_BYTES: u64 = 64 * 1024 * 1024;
+/// Largest other object that is read.
+const MAX_OBJECT_BYTES: u64 = 8 * 1024 * 1024;
+/// A chunk the model finds too long is cut in halves at most this often.
+const MAX_HALVINGS: u32 = 4;
+/// Time kept back for writing the findings.
+const WRITING_RESERVE: Duration = Duration::from_secs(10);
+
+/// What the reviewer may use.
+#[derive(Clone, Copy)]
+pub struct ReviewPorts<'a> {
+    /// This job's objects.
+    pub artifacts: &'a dyn Artifacts,
+    /// Purses and reservations.
+    pub meter: &'a dyn Meter,
+    /// The newest head, to stop early.
+    pub heads: &'a dyn Heads,
+    /// The model; without one only the coverage is written.
+    pub model: Option<&'a dyn Model>,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// The nonce that fences the diff.
+    pub entropy: &'a dyn Entropy,
+    /// Takes a line for the person who watches.
+    pub note: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+impl std::fmt::Debug for ReviewPorts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReviewPorts")
+    }
+}
+
+/// What the operator decides about reading.
+#[derive(Debug, Clone)]
+pub struct ReviewSettings {
+    /// The operator's policy; the repository's settings can only make it stricter.
+    pub policy: OperatorPolicy,
+    /// Prices.
+    pub prices: PriceTable,
+    /// Knows the secrets of this process, so that they are never written down.
+    pub redactor: Redactor,
+    /// The longest a review may take.
+    pub limit: Duration,
+}
+
+/// One message of the review queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewOrder {
+    /// The job.
+    pub job: JobId,
+    /// The try.
+    pub attempt: AttemptNo,
+    /// Who pays.
+    pub purses: Vec<CappedPurse>,
+    /// How often the message was received, this time included.
+    pub receive_count: u32,
+    /// Whether it will not come back: an outcome is written in any case.
+    pub last_try: bool,
+}
+
+/// Everything of a snapshot that a review looks at.
+struct Snapshot {
+    meta: SnapshotMeta,
+    diff: Vec<u8>,
+    rules: TrustedFiles,
+    policy: Policy,
+}
+
+/// Reads a snapshot and writes its findings.
+pub async fn review(
+    ports: ReviewPorts<'_>,
+    settings: &ReviewSettings,
+    order: &ReviewOrder,
+) -> Result<Report, StageError> {
+    let findings_key = Keys::findings(&order.job, order.attempt);
+    if ports
+        .artifacts
+        .list(&findings_key)
+        .await?
+        .contains(&findings_key)
+    {
+        return Ok(Report::silent(order.job.clone(), "already-reviewed"));
+    }
+    let snapshot = load(ports, settings, order).await?;
+    let parsed = mirilla_diff::parse(&snapshot.diff);
+    let masked = redact::mask_diff(&snapshot.diff);
+    let shown = mirilla_diff::parse(&masked.diff);
+    let plan = plan_chunks(
+        &parsed.files,
+        &snapshot.meta.missing,
+        &snapshot.policy,
+        snapshot.policy.chunk_tokens,
+    );
+    (ports.note)(&opening_line(&snapshot, &plan));
+    let reading = Reading {
+        ports,
+        settings,
+        order,
+        snapshot: &snapshot,
+        files: &shown.files,
+        plan: &plan,
+        rules: applicable_rules(&snapshot, &plan),
+        nonce: nonce(ports.entropy),
+        deadline: ports
+            .clock
+            .now()
+            .plus(settings.limit.saturating_sub(WRITING_RESERVE)),
+    };
+    let review = redacted(reading.run().await?, &settings.redactor);
+    let bytes = serde_json::to_vec(&review).map_err(|error| StageError::BadObject {
+        what: "review",
+        reason: error.to_string(),
+    })?;
+    match ports.artifacts.put_new(&findings_key, &bytes).await {
+        Ok(_) | Err(ArtifactError::Exists { .. }) => {
+            Ok(Report::silent(order.job.clone(), "reviewed"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn load(
+    ports: ReviewPorts<'_>,
+    settings: &ReviewSettings,
+    order: &ReviewOrder,
+) -> Result<Snapshot, StageError> {
+    let meta: SnapshotMeta = read_json(
+        ports.artifacts,
+        &Keys::meta(&order.job),
+        "snapshot description",
+    )
+    .await?;
+    let diff = ports.artifacts.get(&meta.diff.key, MAX_DIFF_BYTES).await?;
+    if mirilla_domain::ids::sha256(&diff) != meta.diff_sha256 {
+        return Err(StageError::BadObject {
+            what: "diff",
+            reason: "its bytes are not those that were collected".to_owned(),
+        });
+    }
+    let rules: TrustedFiles = read_json(ports.artifacts, &meta.rules.key, "rules").await?;
+    let policy = effective_policy(&settings.policy, &rules);
+    Ok(Snapshot {
+        meta,
+        diff,
+        rules,
+        policy,
+    })
+}
+
+/// Returns the operator's policy made stricter by a repository's trusted settings file.
+pub fn effective_policy(operator: &OperatorPolicy, trusted: &TrustedFiles) -> Policy {
+    let file = trusted
+        .files
+        .iter()
+        .find(|file| file.path == settings::SETTINGS_FILE);
+    let (repository, _problems) = settings::parse(file.map_or("", |file| file.text.as_str()));
+    operator.with(&repository)
+}
+
+/// Takes this process's own secrets out of every text of the model's.
+fn redacted(mut review: Review, redactor: &Redactor) -> Review {
+    let clean = |text: &mut String| *text = redactor.redact(text).text;
+    clean(&mut review.summary);
+    for finding in &mut review.findings {
+        clean(&mut finding.path);
+        clean(&mut finding.title);
+        clean(&mut finding.message);
+        let optional = [
+            &mut finding.quote,
+            &mut finding.symbol,
+            &mut finding.rule,
+            &mut finding.suggestion,
+        ];
+        optional.into_iter().flatten().for_each(clean);
+    }
+    review
+}
+
+/// Reads a JSON object from the artifact store.
+pub(crate) async fn read_json<T: serde::de::DeserializeOwned>(
+    artifacts: &dyn Artifacts,
+    key: &str,
+    what: &'static str,
+) -> Result<T, StageError> {
+    let bytes = artifacts.get(key, MAX_OBJECT_BYTES).await?;
+    serde_json::from_slice(&bytes).map_err(|error| StageError::BadObject {
+        what,
+        reason: error.to_string(),
+    })
+}
+
+fn applicable_rules(snapshot: &Snapshot, plan: &ChunkPlan) -> Vec<Rule> {
+    let changed: Vec<&str> = plan
+        .chunks
+        .iter()
+        .flat_map(|chunk| &chunk.files)
+        .map(|file| file.path.as_str())
+        .collect();
+    rules::select(&snapshot.rules.files, &snapshot.policy.rules, &changed).rules
+}
+
+/// Returns a nonce that nobody outside this run can know.
+fn nonce(entropy: &dyn Entropy) -> Nonce {
+    let mut random = [0; 16];
+    let digits = entropy.hex(random.len());
+    for (byte, pair) in random.iter_mut().zip(digits.as_bytes().chunks(2)) {
+        let pair = std::str::from_utf8(pair).unwrap_or_default();
+        *byte = u8::from_str_radix(pair, 16).unwrap_or_default();
+    }
+    Nonce::from_random(random)
+}
+
+fn opening_line(snapshot: &Snapshot, plan: &ChunkPlan) -> String {
+    let pull_request = &snapshot.meta.pull_request;
+    let files = plan.coverage(&[]).len();
+    format!(
+        "{}#{} head={} diff={} {}, {} {} (<={} tokens each)",
+        pull_request.repo_name,
+        pull_request.id.pr,
+        pull_request.head.short(),
+        files,
+        if files == 1 { "file" } else { "files" },
+        plan.chunks.len(),
+        if plan.chunks.len() == 1 {
+            "chunk"
+        } else {
+            "chunks"
+        },
+        snapshot.policy.chunk_tokens
+    )
+}
+
+/// One run over a snapshot.
+struct Reading<'a> {
+    ports: ReviewPorts<'a>,
+    settings: &'a ReviewSettings,
+    order: &'a ReviewOrder,
+    snapshot: &'a Snapshot,
+    /// The diff as the model sees it: the same lines, secrets masked.
+    files: &'a [FileDiff<'a>],
+    plan: &'a ChunkPlan,
+    rules: Vec<Rule>,
+    nonce: Nonce,
+    deadline: Timestamp,
+}
+
+/// Why the run stops before all chunks are answered.
+enum Stop {
+    /// The rest is skipped or failed for this reason.
+    Rest(Fate),
+    /// The message comes back later and goes on.
+    Later(StageError),
+    /// Another head is the newest.
+    Superseded,
+}
+
+impl Reading<'_> {
+    async fn run(&self) -> Result<Review, StageError> {
+        let mut progress = Progress::load(
+            self.ports.artifacts,
+            &self.order.job,
+            &self.snapshot.meta.diff_sha256,
+        )
+        .await?;
+        progress.settle_open(self.ports.meter).await?;
+        let mut fates = Vec::with_capacity(self.plan.chunks.len());
+        let mut superseded = false;
+        if self.ports.model.is_some() {
+            let mut rest = None;
+            for (at, chunk) in self.plan.chunks.iter().enumerate() {
+                let fate = match (&rest, progress.done(at)) {
+                    (_, Some(done)) => done.fate.clone(),
+                    (Some(fate), None) => Fate::clone(fate),
+                    (None, None) => match self.chunk(&mut progress, at, chunk).await? {
+                        Ok(fate) => fate,
+                        Err(Stop::Rest(fate)) => {
+                            rest = Some(fate.clone());
+                            fate
+                        }
+                        Err(Stop::Later(error)) => return Err(error),
+                        Err(Stop::Superseded) => {
+                            superseded = true;
+                            let fate = Fate::Skipped(SkipReason::Deadline);
+                            rest = Some(fate.clone());
+                            fate
+                        }
+                    },
+                };
+                fates.push(fate);
+            }
+        }
+        Ok(self.finish(&progress, &fates, superseded))
+    }
+
+    fn finish(&self, progress: &Progress, fates: &[Fate], superseded: bool) -> Review {
+        let coverage = self.plan.coverage(fates);
+        let outcome = if superseded {
+            Outcome::Superseded
+        } else {
+            Outcome::of(&coverage)
+        };
+        let (findings, rejected, summary) = progress.collected();
+        Review {
+            schema: REVIEW_SCHEMA.to_owned(),
+            job: self.order.job.clone(),
+            attempt: self.order.attempt,
+            head: self.snapshot.meta.pull_request.head.clone(),
+            summary,
+            findings,
+            coverage,
+            rejected,
+            usage: progress.usage,
+            cost: progress.cost,
+            model: self
+                .ports
+                .model
+                .map(|model| model.id().to_owned())
+                .unwrap_or_default(),
+            prompt_version: prompt::PROMPT_VERSION.to_owned(),
+            turns: progress.calls,
+            outcome,
+        }
+    }
+
+    /// Asks about one chunk until there is an answer that counts or none will come.
+    async fn chunk(
+        &self,
+        progress: &mut Progress,
+        at: usize,
+        chunk: &Chunk,
+    ) -> Result<Result<Fate, Stop>, StageError> {
+        let label = format!("chunk {}/{}", at.saturating_add(1), self.plan.chunks.len());
+        let mut open = vec![(chunk.clone(), 0_u32)];
+        let mut result = ChunkResult::default();
+        while let Some((part, halvings)) = open.pop() {
+            match self.part(progress, &label, &part, &mut result).await? {
+                Answered::Fine => {}
+                Answered::TooLong => {
+                    match part.halves(self.files).filter(|_| halvings < MAX_HALVINGS) {
+                        Some([first, second]) => {
+                            let halvings = halvings.saturating_add(1);
+                            open.push((second, halvings));
+                            open.push((first, halvings));
+                        }
+                        None => result.fate = Some(Fate::Failed(FailReason::PromptTooLong)),
+                    }
+                }
+                Answered::Failed(reason) => result.fate = Some(Fate::Failed(reason)),
+                Answered::Stop(stop) => return Ok(Err(stop)),
+            }
+        }
+        let fate = result.fate.clone().unwrap_or(Fate::Reviewed);
+        if let Fate::Failed(reason) = &fate {
+            (self.ports.note)(&format!("{label} failed: {}", reason.explain()));
+        } else {
+            (self.ports.note)(&format!(
+                "{label} in={} out={} cost={} findings={}",
+                result.usage.total_input(),
+                result.usage.output_tokens,
+                result.cost,
+                result.findings.len()
+            ));
+        }
+        progress.finish(at, fate.clone(), result);
+        progress.save(self.ports.artifacts, &self.order.job).await?;
+        Ok(Ok(fate))
+    }
+
+    /// Asks about a chunk or a part of one: once, once more with the error, once more from nothing.
+    async fn part(
+        &self,
+        progress: &mut Progress,
+        label: &str,
+        part: &Chunk,
+        result: &mut ChunkResult,
+    ) -> Result<Answered, StageError> {
+        let Some(model) = self.ports.model else {
+            return Ok(Answered::Failed(FailReason::ModelUnavailable));
+        };
+        let asking = Asking {
+            ports: self.ports,
+            settings: self.settings,
+            order: self.order,
+            model,
+            deadline: self.deadline,
+        };
+        let first = self.question(part);
+        let mut question = first.clone();
+        let mut failure = FailReason::EmptyAnswer;
+        for round in 0..3 {
+            if let Some(stop) = self.must_stop().await? {
+                return Ok(Answered::Stop(stop));
+            }
+            let answered = match asking.call(progress, result, &question).await? {
+                Called::Answered(answered) => answered,
+                Called::NoMoney { left, cap, needed } => {
+                    (self.ports.note)(&format!(
+                        "{label} skipped: {left} left of {cap}, the next call could cost {needed}"
+                    ));
+                    return Ok(Answered::Stop(Stop::Rest(Fate::Skipped(
+                        SkipReason::CostCap,
+                    ))));
+                }
+                Called::TooLong => return Ok(Answered::TooLong),
+                Called::Lost => {
+                    failure = FailReason::ModelUnavailable;
+                    continue;
+                }
+                Called::Unavailable { after } if self.order.last_try => {
+                    let _ = after;
+                    return Ok(Answered::Stop(Stop::Rest(Fate::Failed(
+                        FailReason::ModelUnavailable,
+                    ))));
+                }
+                Called::Unavailable { after } => {
+                    return Ok(Answered::Stop(Stop::Later(StageError::ModelUnavailable {
+                        after,
+                    })));
+                }
+                Called::Rejected(text) => {
+                    (self.ports.note)(&format!("{label} rejected by the model's provider: {text}"));
+                    return Ok(Answered::Stop(Stop::Rest(Fate::Failed(
+                        FailReason::ModelRejected,
+                    ))));
+                }
+            };
+            failure = match answered.stop {
+                StopReason::Refusal(_) => return Ok(Answered::Failed(FailReason::Refusal)),
+                StopReason::MaxTokens => FailReason::Truncated,
+                StopReason::ContextExceeded => return Ok(Answered::TooLong),
+                StopReason::EndTurn | StopReason::Other(_) => {
+                    match answer::read(&answered.text, self.files) {
+                        Ok(parsed) => {
+                            result.take(parsed);
+                            return Ok(Answered::Fine);
+                        }
+                        Err(error) => {
+                            question = first.clone();
+                            if round == 0 {
+                                question.user.push(Block {
+                                    text: error.again(),
+                                    cache: false,
+                                });
+                            }
+                            error.fail_reason()
+                        }
+                    }
+                }
+            };
+        }
+        Ok(Answered::Failed(failure))
+    }
+
+    fn question(&self, part: &Chunk) -> Question {
+        let pull_request = &self.snapshot.meta.pull_request;
+        let shown = self.snapshot.policy.pr_description == PrDescription::With;
+        prompt::chunk_question(&ChunkPrompt {
+            chunk: part,
+            plan: self.plan,
+            files: self.files,
+            rules: &self.rules,
+            language: self.snapshot.policy.language.as_deref(),
+            description: shown.then_some(Description {
+                title: &pull_request.title,
+                text: &pull_request.description,
+            }),
+            nonce: &self.nonce,
+            max_tokens: self.snapshot.policy.max_tokens,
+        })
+    }
+
+    /// Returns why no further call may be made now.
+    async fn must_stop(&self) -> Result<Option<Stop>, StageError> {
+        if self.ports.clock.now() >= self.deadline {
+            return Ok(Some(Stop::Rest(Fate::Skipped(SkipReason::Deadline))));
+        }
+        let pull_request = &self.snapshot.meta.pull_request;
+        let newest = self.ports.heads.newest(&pull_request.id).await?;
+        if newest.is_some_and(|newest| newest != pull_request.head) {
+            return Ok(Some(Stop::Superseded));
+        }
+        Ok(None)
+    }
+}
+
+/// What became of one question.
+enum Answered {
+    /// Its answer is in the result.
+    Fine,
+    /// It is too long for the model.
+    TooLong,
+    /// There is no answer that counts.
+    Failed(FailReason),
+    /// The run cannot go on.
+    Stop(Stop),
+}
+
+/// Adds what an answer says to what is known of a chunk.
+impl ChunkResult {
+    fn take(&mut self, parsed: answer::Answered) {
+        self.findings.extend(parsed.findings);
+        self.rejected.extend(parsed.rejected);
+        if self.summary.is_empty() {
+            self.summary = parsed.summary;
+        }
+    }
+}
+
+/// What chunks found, in order.
+type Collected = (Vec<Finding>, Vec<Rejected>, String);

@@ -1,0 +1,163 @@
+//! The reviewer's own checkpoint: answers that were paid for are not asked for again.
+//!
+//! **Invariant:** it is written after every answer and before the money for it is settled, so a kill
+//! in between loses neither.
+
+use std::collections::BTreeMap;
+
+use mirilla_domain::ids::{JobId, Sha256Hex};
+use mirilla_domain::money::{PicoUsd, Usage};
+use mirilla_domain::prompt::PROMPT_VERSION;
+use mirilla_domain::review::{Fate, Finding, Rejected};
+use mirilla_domain::snapshot::Keys;
+use mirilla_ports::{ArtifactError, Artifacts, Meter, MeterError};
+use serde::{Deserialize, Serialize};
+
+use super::{Collected, read_json};
+use crate::error::StageError;
+
+/// What is known of one chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct ChunkResult {
+    /// What became of it, once that is decided.
+    pub(super) fate: Option<Fate>,
+    /// What was found.
+    pub(super) findings: Vec<Finding>,
+    /// What was refused of the answers.
+    pub(super) rejected: Vec<Rejected>,
+    /// What the model says of it.
+    pub(super) summary: String,
+    /// Tokens of its calls.
+    pub(super) usage: Usage,
+    /// Cost of its calls.
+    pub(super) cost: PicoUsd,
+}
+
+/// A chunk whose fate is decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Done {
+    /// What became of it.
+    pub(super) fate: Fate,
+    /// What is known of it.
+    result: ChunkResult,
+}
+
+/// The checkpoint of one job, over all its tries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// The diff it is about.
+    diff_sha256: Sha256Hex,
+    /// The prompt it was asked with.
+    prompt_version: String,
+    /// Calls made, which also number the reservations.
+    pub(super) calls: u32,
+    /// Tokens of all calls that were answered.
+    pub(super) usage: Usage,
+    /// Cost of all calls, lost ones included.
+    pub(super) cost: PicoUsd,
+    /// Calls whose answer is here and whose reservation may still be open.
+    open: BTreeMap<String, PicoUsd>,
+    /// Decided chunks, by index.
+    chunks: BTreeMap<usize, Done>,
+}
+
+impl Progress {
+    /// Reads a job's checkpoint; an empty one if there is none for exactly this diff and prompt.
+    pub(super) async fn load(
+        artifacts: &dyn Artifacts,
+        job: &JobId,
+        diff_sha256: &Sha256Hex,
+    ) -> Result<Self, StageError> {
+        let empty = Self {
+            diff_sha256: diff_sha256.clone(),
+            prompt_version: PROMPT_VERSION.to_owned(),
+            calls: 0,
+            usage: Usage::default(),
+            cost: PicoUsd::ZERO,
+            open: BTreeMap::new(),
+            chunks: BTreeMap::new(),
+        };
+        match read_json::<Self>(artifacts, &Keys::progress(job), "checkpoint").await {
+            Ok(found)
+                if found.diff_sha256 == empty.diff_sha256
+                    && found.prompt_version == empty.prompt_version =>
+            {
+                Ok(found)
+            }
+            // Answers to other questions do not count; that calls were made and paid does.
+            Ok(found) => Ok(Self {
+                calls: found.calls,
+                usage: found.usage,
+                cost: found.cost,
+                open: found.open,
+                ..empty
+            }),
+            Err(
+                StageError::Artifact(ArtifactError::NotFound { .. }) | StageError::BadObject { .. },
+            ) => Ok(empty),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the checkpoint.
+    pub(super) async fn save(
+        &self,
+        artifacts: &dyn Artifacts,
+        job: &JobId,
+    ) -> Result<(), StageError> {
+        let bytes = serde_json::to_vec(self).map_err(|error| StageError::BadObject {
+            what: "checkpoint",
+            reason: error.to_string(),
+        })?;
+        artifacts.put(&Keys::progress(job), &bytes).await?;
+        Ok(())
+    }
+
+    /// Settles calls whose answers were kept and whose money was not booked before a crash.
+    pub(super) async fn settle_open(&mut self, meter: &dyn Meter) -> Result<(), StageError> {
+        for (id, cost) in std::mem::take(&mut self.open) {
+            match meter.settle(&id, cost).await {
+                Ok(()) | Err(MeterError::NotOpen { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a call whose answer is known and whose reservation is about to be settled.
+    pub(super) fn answered(&mut self, id: &str, usage: Usage, cost: PicoUsd) {
+        self.usage = self.usage.plus(&usage);
+        self.cost = self.cost.plus(cost);
+        self.open.insert(id.to_owned(), cost);
+    }
+
+    /// Notes that a call's reservation is settled.
+    pub(super) fn settled(&mut self, id: &str) {
+        self.open.remove(id);
+    }
+
+    /// Returns a chunk whose fate is decided.
+    pub(super) fn done(&self, at: usize) -> Option<&Done> {
+        self.chunks.get(&at)
+    }
+
+    /// Decides a chunk's fate.
+    pub(super) fn finish(&mut self, at: usize, fate: Fate, result: ChunkResult) {
+        self.chunks.insert(at, Done { fate, result });
+    }
+
+    /// Returns everything that was found, in the order of the chunks.
+    pub(super) fn collected(&self) -> Collected {
+        let mut findings = Vec::new();
+        let mut rejected = Vec::new();
+        let mut summaries = Vec::new();
+        for done in self.chunks.values() {
+            findings.extend(done.result.findings.iter().cloned());
+            rejected.extend(done.result.rejected.iter().cloned());
+            if !done.result.summary.is_empty() {
+                summaries.push(done.result.summary.as_str());
+            }
+        }
+        (findings, rejected, summaries.join(" "))
+    }
+}

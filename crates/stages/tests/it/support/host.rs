@@ -1,0 +1,680 @@
+//! One host: stores in a temporary directory, simulated services, one clock for all of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mirilla_domain::ids::*;
+use mirilla_domain::job::{Job, JobKey, JobState};
+use mirilla_domain::marker::MarkerKey;
+use mirilla_domain::money::{PicoUsd, Purse};
+use mirilla_domain::price::PriceTable;
+use mirilla_domain::redact::Redactor;
+use mirilla_domain::settings::OperatorPolicy;
+use mirilla_domain::snapshot::Keys;
+use mirilla_domain::webhook::{Secrets, WebhookSecret};
+use mirilla_forge::github::{
+    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
+};
+use mirilla_local::{
+    DataDir, DirArtifacts, FindingsEvents, LocalHeads, LocalLedger, LocalMeter, LocalQueue,
+    OsEntropy,
+};
+use mirilla_model::{AnthropicModel, AnthropicSettings};
+use mirilla_ports::message::Message;
+use mirilla_ports::queue::{QueueName, Received};
+use mirilla_ports::{
+    Clock, Entropy, Ledger as _, Meter as _, Queue as _, QueueDepth as _, QueueSend as _,
+};
+use mirilla_sim::{
+    AccountKind, AppOptions, Commit, InstallOptions, OpenPull, Otherwise, RepoOptions, Sim,
+    SimClock, SimOptions, WebhookDelivery,
+};
+use mirilla_stages::collect::{self, CollectPorts, CollectSettings};
+use mirilla_stages::error::{Disposition, StageError};
+use mirilla_stages::intake::{
+    self, FixedSecrets, IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache,
+};
+use mirilla_stages::post::{self, PostPorts, PostSettings};
+use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
+use mirilla_stages::sweep::{SweepPorts, SweepSettings, sweep};
+
+use super::gate::Gate;
+use super::ports::Gated;
+
+pub(crate) const REPO: &str = "acme/shop";
+
+/// How a run ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Nothing is left to do.
+    Quiet,
+    /// It was killed.
+    Killed,
+}
+
+/// The simulated clock as the stages' clock: nobody really waits.
+struct TestClock(SimClock);
+
+#[async_trait]
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::new(self.0.now().timestamp_millis())
+    }
+    async fn sleep(&self, duration: Duration) {
+        self.0.advance(duration);
+    }
+}
+
+/// What stands in the repository before the test.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Story {
+    pub(crate) base: &'static [(&'static str, &'static str)],
+    pub(crate) head: &'static [(&'static str, &'static str)],
+}
+
+/// Two files with one planted defect each, in folders of their own so that they can be two chunks.
+pub(crate) const TWO_DEFECTS: Story = Story {
+    base: &[
+        ("a/Pay.java", "class Pay {\n}\n"),
+        ("b/orders.py", "def none():\n    return 0\n"),
+    ],
+    head: &[
+        (
+            "a/Pay.java",
+            "class Pay {\n  void pay() {\n    try {\n      charge();\n    } catch (Exception e) {\n    }\n  }\n}\n",
+        ),
+        (
+            "b/orders.py",
+            "def none():\n    return 0\n\n\ndef find(db, text):\n    return db.execute(\"SELECT id FROM orders WHERE note = '\" + text + \"'\")\n",
+        ),
+    ],
+};
+
+pub(crate) struct Host {
+    pub(crate) sim: Sim,
+    _dir: tempfile::TempDir,
+    data: PathBuf,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    pub(crate) policy: OperatorPolicy,
+    pub(crate) pr: u64,
+    installation: u64,
+}
+
+impl Host {
+    /// A host with an App on `acme` and one open pull request whose webhook nobody took yet.
+    pub(crate) fn new(story: Story) -> Self {
+        let options = SimOptions {
+            start_at: Some("2026-11-29T10:00:00Z".parse().unwrap()),
+            ..SimOptions::default()
+        };
+        let sim = Sim::start(options).unwrap();
+        sim.messages().otherwise(Otherwise::Reviewer);
+        let github = sim.github();
+        github.add_account("acme", AccountKind::Organization);
+        github.create_repo(REPO, &RepoOptions::default()).unwrap();
+        let installation = github.install("acme", InstallOptions::default()).unwrap();
+        github
+            .commit(REPO, "main", &commit("before", story.base))
+            .unwrap();
+        github
+            .commit(REPO, "change", &commit("change", story.head))
+            .unwrap();
+        drop(github.take_deliveries());
+        let pr = github
+            .open_pull(REPO, OpenPull::new("dana", "change", "A change"))
+            .unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        DataDir::create(&data).unwrap();
+        let clock = Arc::new(TestClock(sim.clock().clone()));
+        let entropy = Arc::new(OsEntropy::open().unwrap());
+        Self {
+            sim,
+            _dir: dir,
+            data,
+            clock,
+            entropy,
+            policy: OperatorPolicy::default(),
+            pr,
+            installation,
+        }
+    }
+
+    /// The same, but the installation did not grant writing.
+    pub(crate) fn without_write_permission(story: Story) -> Self {
+        let host = Self::new(story);
+        host.sim
+            .github()
+            .grant(host.installation, "pull_requests", "read")
+            .unwrap();
+        host
+    }
+
+    /// Commits to the pull request's branch.
+    pub(crate) fn push(&self, message: &str, files: &[(&str, &str)]) -> String {
+        self.sim
+            .github()
+            .commit(REPO, "change", &commit(message, files))
+            .unwrap()
+    }
+
+    pub(crate) fn deliveries(&self) -> Vec<WebhookDelivery> {
+        let deliveries = self.sim.github().take_deliveries();
+        deliveries
+            .into_iter()
+            .filter(|delivery| delivery.event == "pull_request")
+            .collect()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.sim.clock().advance(by);
+    }
+
+    fn dir(&self) -> DataDir {
+        DataDir::at(&self.data)
+    }
+
+    pub(crate) fn ledger(&self) -> LocalLedger {
+        LocalLedger::open(&self.dir().ledger()).unwrap()
+    }
+
+    pub(crate) fn meter(&self) -> LocalMeter {
+        LocalMeter::open(&self.dir().meter()).unwrap()
+    }
+
+    pub(crate) fn queue(&self) -> LocalQueue {
+        LocalQueue::open(&self.dir().queue(), Arc::clone(&self.clock)).unwrap()
+    }
+
+    pub(crate) fn artifacts(&self) -> DirArtifacts {
+        DirArtifacts::open(&self.dir().artifacts()).unwrap()
+    }
+
+    /// The key of the job for the pull request's present head.
+    pub(crate) fn key(&self, generation: u32) -> JobKey {
+        let head = self.sim.github().tip(REPO, "change").unwrap();
+        JobKey {
+            forge: Forge::Github,
+            repo: RepoId::new(self.sim.github().repo_id(REPO).unwrap()),
+            pr: PrNumber::new(self.pr),
+            head: CommitSha::parse(&head).unwrap(),
+            base_ref: BranchName::parse("main").unwrap(),
+            generation: Generation::new(generation),
+        }
+    }
+
+    pub(crate) async fn job(&self) -> Option<Job> {
+        self.ledger().job(&self.key(0).id()).await.unwrap()
+    }
+
+    pub(crate) async fn spent_on_review(&self) -> PicoUsd {
+        self.meter()
+            .spent(&Purse::Review(self.key(0).id()))
+            .await
+            .unwrap()
+    }
+
+    pub(crate) async fn deliver(
+        &self,
+        gate: &Arc<Gate>,
+        delivery: &WebhookDelivery,
+    ) -> IntakeAnswer {
+        let (ledger, queue) = (self.ledger(), self.queue());
+        let (ledger, queue) = (gated(&ledger, gate), gated(&queue, gate));
+        let secrets = Secrets {
+            current: WebhookSecret::parse(&AppOptions::default().hook_secret).unwrap(),
+            previous: None,
+            grace: Duration::ZERO,
+        };
+        let secrets = SecretCache::open(Arc::new(FixedSecrets(secrets)), self.now())
+            .await
+            .unwrap();
+        let ports = IntakePorts {
+            ledger: &ledger,
+            queue: &queue,
+            secrets: &secrets,
+            clock: self.clock.as_ref(),
+        };
+        let settings = IntakeSettings::new(["acme"]).unwrap();
+        let headers = delivery.headers.clone();
+        let incoming =
+            IncomingWebhook::from_parts(Forge::Github, headers, delivery.body.clone(), false)
+                .unwrap();
+        intake::intake(ports, &settings, &incoming).await
+    }
+
+    /// Runs all stages until nothing is left to do or the gate kills the process.
+    pub(crate) async fn run(&self, gate: &Arc<Gate>) -> Ended {
+        tokio::select! {
+            biased;
+            () = gate.killed() => Ended::Killed,
+            () = self.until_quiet(gate) => Ended::Quiet,
+        }
+    }
+
+    /// Delivers and runs, as one process.
+    pub(crate) async fn deliver_and_run(
+        &self,
+        gate: &Arc<Gate>,
+        delivery: &WebhookDelivery,
+    ) -> Ended {
+        tokio::select! {
+            biased;
+            () = gate.killed() => Ended::Killed,
+            () = async { self.deliver(gate, delivery).await; self.until_quiet(gate).await } => Ended::Quiet,
+        }
+    }
+
+    /// What a host does when it starts after a crash.
+    pub(crate) fn restart(&self) {
+        self.ledger().release_claims().unwrap();
+        self.queue().release_hidden().unwrap();
+        // What the dead process had on the wire has landed by now, or never will.
+        self.sim.github().land_now();
+    }
+
+    async fn until_quiet(&self, gate: &Arc<Gate>) {
+        for _ in 0..400 {
+            self.announce(gate).await;
+            if self.one_message(gate).await {
+                continue;
+            }
+            let queue = self.queue();
+            let mut waiting = 0;
+            for name in [QueueName::Collect, QueueName::Review, QueueName::Post] {
+                waiting += queue.depth(name).await.unwrap();
+            }
+            let unfinished = self
+                .ledger()
+                .unfinished(Timestamp::new(i64::MAX), 10)
+                .await
+                .unwrap();
+            if waiting == 0 && unfinished.is_empty() {
+                return;
+            }
+            self.advance(Duration::from_secs(10));
+            if waiting == 0 {
+                self.sweep(gate, false).await;
+            }
+        }
+        let jobs = self
+            .ledger()
+            .unfinished(Timestamp::new(i64::MAX), 10)
+            .await
+            .unwrap();
+        panic!(
+            "no quiet after 400 rounds; unfinished: {jobs:#?}; calls: {:?}",
+            gate.names()
+        );
+    }
+
+    pub(crate) async fn sweep(&self, gate: &Arc<Gate>, probe: bool) {
+        let (ledger, meter, queue, artifacts) =
+            (self.ledger(), self.meter(), self.queue(), self.artifacts());
+        let (ledger, meter) = (gated(&ledger, gate), gated(&meter, gate));
+        let (queue, artifacts) = (gated(&queue, gate), gated(&artifacts, gate));
+        let ports = SweepPorts {
+            ledger: &ledger,
+            meter: &meter,
+            queue: &queue,
+            depth: &queue,
+            artifacts: &artifacts,
+            clock: self.clock.as_ref(),
+        };
+        let settings = SweepSettings {
+            lost_after: Duration::from_secs(30),
+            stalled_after: Duration::from_secs(900),
+            probe_window: Duration::from_secs(86_400),
+            limit: 1_000,
+            collect: self.collect_settings(),
+        };
+        sweep(ports, &settings, probe).await.unwrap();
+    }
+
+    async fn announce(&self, gate: &Arc<Gate>) {
+        let events =
+            FindingsEvents::open(&self.dir().artifacts(), &self.dir().announced()).unwrap();
+        for key in events.pending().await.unwrap() {
+            if let Some((job, attempt)) = Keys::parse_findings(&key) {
+                let queue = self.queue();
+                let message = Message::PostV1 {
+                    job,
+                    attempt,
+                    findings: Some(key.clone()),
+                };
+                gated(&queue, gate)
+                    .send(QueueName::Post, &message, Duration::ZERO)
+                    .await
+                    .unwrap();
+            }
+            gate.pass("events.announced", events.announced(&key))
+                .await
+                .unwrap();
+        }
+    }
+
+    async fn one_message(&self, gate: &Arc<Gate>) -> bool {
+        let queue = self.queue();
+        let queue = gated(&queue, gate);
+        for name in [QueueName::Collect, QueueName::Review, QueueName::Post] {
+            let Some(received) = queue.receive(name, Duration::from_secs(600)).await.unwrap()
+            else {
+                continue;
+            };
+            let message: Message = serde_json::from_str(&received.body).unwrap();
+            let result = self.handle(gate, &message, &received).await;
+            match result.as_ref().map_err(StageError::disposition) {
+                Ok(()) | Err(Disposition::Stale | Disposition::Reject) => {
+                    queue.delete(name, &received.receipt).await.unwrap();
+                }
+                Err(Disposition::Retry { after }) => {
+                    let after = after.unwrap_or(Duration::from_secs(2));
+                    queue
+                        .put_back(name, &received.receipt, after)
+                        .await
+                        .unwrap();
+                }
+            }
+            return true;
+        }
+        false
+    }
+
+    fn collect_settings(&self) -> CollectSettings {
+        CollectSettings {
+            trusted_bases: Vec::new(),
+            keep_archive: true,
+            review_cap: self.policy.max_usd,
+            repository_day_cap: self.policy.repository_day_usd,
+            account_month_cap: self.policy.account_month_usd,
+        }
+    }
+
+    async fn handle(
+        &self,
+        gate: &Arc<Gate>,
+        message: &Message,
+        received: &Received,
+    ) -> Result<(), StageError> {
+        let (ledger, queue, artifacts) = (self.ledger(), self.queue(), self.artifacts());
+        let (ledger, queue, artifacts) = (
+            gated(&ledger, gate),
+            gated(&queue, gate),
+            gated(&artifacts, gate),
+        );
+        let (clock, entropy) = (self.clock.as_ref(), self.entropy.as_ref());
+        match message {
+            Message::CollectV1 { job } | Message::ProbeV1 { job } => {
+                let heads = LocalHeads::open(&self.dir().heads()).unwrap();
+                let heads = gated(&heads, gate);
+                let reader = self.reader(job).await;
+                let forge = gated(&reader, gate);
+                let ports = CollectPorts {
+                    ledger: &ledger,
+                    heads: &heads,
+                    artifacts: &artifacts,
+                    queue: &queue,
+                    forge: &forge,
+                    clock,
+                    entropy,
+                };
+                if matches!(message, Message::ProbeV1 { .. }) {
+                    collect::probe(ports, job).await.map(drop)
+                } else {
+                    collect::collect(ports, &self.collect_settings(), job)
+                        .await
+                        .map(drop)
+                }
+            }
+            Message::ReviewV1 {
+                job,
+                attempt,
+                purses,
+            } => {
+                let heads = LocalHeads::open(&self.dir().heads()).unwrap();
+                let (heads, meter) = (gated(&heads, gate), self.meter());
+                let meter = gated(&meter, gate);
+                let model = self.model();
+                let model = gated(&model, gate);
+                let ports = ReviewPorts {
+                    artifacts: &artifacts,
+                    meter: &meter,
+                    heads: &heads,
+                    model: Some(&model),
+                    clock,
+                    entropy,
+                    note: &|_line: &str| (),
+                };
+                let settings = ReviewSettings {
+                    policy: self.policy.clone(),
+                    prices: PriceTable::shipped(),
+                    redactor: Redactor::default(),
+                    limit: Duration::from_secs(600),
+                };
+                let order = ReviewOrder {
+                    job: job.clone(),
+                    attempt: *attempt,
+                    purses: purses.clone(),
+                    receive_count: received.receive_count,
+                    last_try: received.receive_count >= 10,
+                };
+                review::review(ports, &settings, &order).await.map(drop)
+            }
+            Message::PostV1 {
+                job,
+                attempt,
+                findings,
+            } => {
+                let writer = self.writer(job).await;
+                let (read, write) = (gated(writer.reader(), gate), gated(&writer, gate));
+                let ports = PostPorts {
+                    ledger: &ledger,
+                    artifacts: &artifacts,
+                    queue: &queue,
+                    read: &read,
+                    write: &write,
+                    clock,
+                    entropy,
+                };
+                let settings = PostSettings {
+                    policy: self.policy.clone(),
+                    marker_key: MarkerKey::new(&[7; 32]).unwrap(),
+                    redactor: Redactor::default(),
+                    write_grace: Duration::from_secs(60),
+                };
+                post::post(ports, &settings, job, *attempt, findings.as_deref())
+                    .await
+                    .map(drop)
+            }
+        }
+    }
+
+    fn github_settings(&self) -> Arc<GithubSettings> {
+        let mut settings = GithubSettings::parse(&self.sim.github_api_url()).unwrap();
+        settings.archive_hosts = vec![
+            self.sim
+                .github()
+                .archive_url()
+                .trim_start_matches("http://")
+                .to_owned(),
+        ];
+        Arc::new(settings)
+    }
+
+    async fn minter(&self, job: &JobId) -> (Arc<Minter>, RepoId, InstallationId) {
+        let row = self.ledger().job(job).await.unwrap().unwrap();
+        let settings = self.github_settings();
+        let app = AppAuth::with_pem("4242", &mirilla_sim::TEST_APP_KEY.to_owned().into()).unwrap();
+        let minter = Minter::new(
+            settings.client().unwrap(),
+            settings,
+            app,
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        );
+        (Arc::new(minter), row.key.repo, row.installation.unwrap())
+    }
+
+    async fn reader(&self, job: &JobId) -> GithubReader {
+        let (minter, repo, installation) = self.minter(job).await;
+        let settings = self.github_settings();
+        let tokens = Arc::new(minter.source(repo, installation));
+        GithubReader::new(
+            settings.client().unwrap(),
+            settings,
+            tokens,
+            Whoami::Known(Identity::of_app("mirilla")),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+
+    async fn writer(&self, job: &JobId) -> GithubWriter {
+        let (minter, repo, installation) = self.minter(job).await;
+        let settings = self.github_settings();
+        let tokens = Arc::new(minter.source(repo, installation));
+        GithubWriter::new(
+            settings.client().unwrap(),
+            settings,
+            tokens,
+            Whoami::Known(Identity::of_app("mirilla")),
+            Arc::default(),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+
+    fn model(&self) -> AnthropicModel {
+        let messages = self.sim.messages();
+        let settings = AnthropicSettings::new(
+            messages.url().parse().unwrap(),
+            messages.api_key().to_owned().into(),
+            self.policy.model.clone(),
+        );
+        AnthropicModel::new(settings, Arc::clone(&self.clock), Arc::clone(&self.entropy)).unwrap()
+    }
+
+    /// Everything said on lines: file, line, text without markers.
+    pub(crate) fn comments(&self) -> Vec<(String, Option<u64>, String)> {
+        let reviews = self.sim.github().reviews(REPO, self.pr).unwrap();
+        let comments = reviews.iter().flat_map(|review| &review.comments);
+        let mut said: Vec<_> = comments
+            .map(|comment| {
+                let text = comment
+                    .body
+                    .split("<!--")
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
+                (comment.path.clone(), comment.original_line, text)
+            })
+            .collect();
+        said.sort();
+        said
+    }
+
+    /// The body of our newest review.
+    pub(crate) fn review_body(&self) -> String {
+        self.sim
+            .github()
+            .reviews(REPO, self.pr)
+            .unwrap()
+            .last()
+            .map(|review| review.body.clone())
+            .unwrap_or_default()
+    }
+
+    pub(crate) async fn ledger_state(&self, job: &JobId) -> Option<JobState> {
+        self.ledger().job(job).await.unwrap().map(|job| job.state)
+    }
+
+    pub(crate) async fn ledger_knows_the_pull_request(&self) -> bool {
+        let record = self
+            .ledger()
+            .pull_request(&self.key(0).pull_request())
+            .await
+            .unwrap();
+        record.is_some_and(|record| record.last_job.is_some())
+    }
+
+    /// Lets one message be handled, waiting for it if it is not due.
+    pub(crate) async fn one_step(&self, gate: &Arc<Gate>) {
+        self.announce(gate).await;
+        if !self.one_message(gate).await {
+            self.advance(Duration::from_secs(10));
+        }
+    }
+
+    /// Every request that the provider bills is booked, and nothing is booked for ever that was not.
+    pub(crate) async fn assert_paid_once(&self, context: &str) {
+        // Reservations of calls that a dead process sent are booked once they expire.
+        self.advance(Duration::from_secs(3_600));
+        let meter = self.meter();
+        mirilla_ports::MeterSweep::settle_expired(&meter, self.now())
+            .await
+            .unwrap();
+        let booked = self.spent_on_review().await;
+        let calls = self.sim.messages().model_calls();
+        let billed = PicoUsd::new(calls.iter().map(|call| call.pico_usd).sum());
+        assert!(
+            booked >= billed,
+            "{context}: booked {booked}, billed {billed}"
+        );
+        assert!(
+            booked <= self.policy.max_usd,
+            "{context}: booked {booked} past the cap"
+        );
+    }
+
+    /// What must hold whatever happened: one review of the live head, nothing said twice, money right.
+    pub(crate) async fn assert_reviewed_once(&self, context: &str) {
+        let job = self
+            .job()
+            .await
+            .unwrap_or_else(|| panic!("{context}: the live head has no job"));
+        assert_eq!(job.state, JobState::Posted, "{context}: {job:#?}");
+        let reviews = self.sim.github().reviews(REPO, self.pr).unwrap();
+        let mut said: Vec<(String, Option<u64>)> = Vec::new();
+        for comment in reviews.iter().flat_map(|review| &review.comments) {
+            said.push((comment.path.clone(), comment.original_line));
+        }
+        let count = said.len();
+        said.sort();
+        said.dedup();
+        assert_eq!(
+            said.len(),
+            count,
+            "{context}: something is said twice: {said:?}"
+        );
+        assert!(
+            reviews.iter().all(|review| review.state == "COMMENTED"),
+            "{context}: {reviews:#?}"
+        );
+        assert!(
+            self.spent_on_review().await <= self.policy.max_usd,
+            "{context}: spent more than the cap"
+        );
+    }
+}
+
+fn gated<'a, P>(port: &'a P, gate: &Arc<Gate>) -> Gated<&'a P> {
+    Gated {
+        port,
+        gate: Arc::clone(gate),
+    }
+}
+
+fn commit(message: &str, files: &[(&str, &str)]) -> Commit {
+    files
+        .iter()
+        .fold(Commit::by("dana", message), |commit, (path, text)| {
+            commit.write(path, text)
+        })
+}
