@@ -13,6 +13,7 @@ mod extract;
 mod item;
 mod paths;
 mod place;
+pub mod second_look;
 mod strict;
 
 use mirilla_diff::FileDiff;
@@ -53,13 +54,16 @@ pub struct Answered {
 
 /// Reads an answer about a diff: `files` as they were shown, so that quotes can be found in them.
 pub fn read(text: &str, files: &[FileDiff<'_>]) -> Result<Answered, AnswerError> {
-    let answer = extract::answer(text)?;
+    let answer = extract::answer(text, "findings")?;
     let items = match answer.get("findings") {
         Some(Value::Array(items)) => items,
         Some(other) => {
-            return Err(AnswerError::FindingsNotAList { found: kind(other) });
+            return Err(AnswerError::NotAList {
+                key: "findings",
+                found: kind(other),
+            });
         }
-        None => return Err(AnswerError::FindingsMissing),
+        None => return Err(AnswerError::ListMissing { key: "findings" }),
     };
     let mut answered = Answered {
         summary: item::cut(

@@ -16,12 +16,14 @@
 
 mod nonce;
 mod question;
+mod second_look;
 mod show;
 
 use serde::{Deserialize, Serialize};
 
 pub use nonce::Nonce;
 pub use question::{ChunkPrompt, Description, IntentPrompt, chunk_question, intent_question};
+pub use second_look::{MAX_LOOKED_AT, SECOND_LOOK_SYSTEM, SecondLookPrompt, second_look_question};
 pub use show::{show_line, show_path};
 
 /// The version of instructions and answer schema; recorded with every review, and part of what a carried

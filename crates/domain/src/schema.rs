@@ -1,6 +1,6 @@
-//! The two JSON Schemas of a review: the one the model answers to, and the one that is published.
+//! The JSON Schemas of a review: those the model answers to, and the one that is published.
 //!
-//! **Invariant:** the model's schema is flat, requires every field and bounds none, because providers
+//! **Invariant:** a model's schema is flat, requires every field and bounds none, because providers
 //! refuse anything else; and it never changes within a [`PROMPT_VERSION`](crate::prompt::PROMPT_VERSION),
 //! because another schema empties the provider's cache.
 
@@ -54,6 +54,36 @@ pub fn answer_schema() -> Value {
                 }
             },
             "summary": text
+        }
+    })
+}
+
+/// Returns the schema of the second look's answer.
+pub fn second_look_schema() -> Value {
+    let severities: Vec<&str> = Severity::ALL
+        .iter()
+        .map(|severity| severity.as_str())
+        .collect();
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["verdicts"],
+        "properties": {
+            "verdicts": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["item", "verdict", "severity", "confidence", "reason"],
+                    "properties": {
+                        "item": {"type": "integer"},
+                        "verdict": {"type": "string", "enum": ["holds", "overstated", "wrong"]},
+                        "severity": {"type": "string", "enum": severities},
+                        "confidence": {"type": "integer"},
+                        "reason": {"type": "string"}
+                    }
+                }
+            }
         }
     })
 }

@@ -17,11 +17,11 @@ pub enum AnswerError {
     /// Objects or lists are nested deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
     #[error("the answer is nested too deeply")]
     TooDeep,
-    /// There is no object with findings in the text.
-    #[error("the answer holds no JSON object with `findings`")]
+    /// There is no object of the wanted kind in the text.
+    #[error("the answer holds no JSON object of the given schema")]
     NoObject,
     /// The answer is a list or another value that is no object.
-    #[error("the answer is {found} where an object with `findings` is expected")]
+    #[error("the answer is {found} where an object is expected")]
     NotAnObject {
         /// What it is.
         found: &'static str,
@@ -29,8 +29,8 @@ pub enum AnswerError {
     /// An object begins and does not end.
     #[error("the answer breaks off inside its JSON object")]
     Unfinished,
-    /// Several objects with findings contradict each other.
-    #[error("the answer holds several objects with `findings`, and the last one is empty")]
+    /// Several objects contradict each other.
+    #[error("the answer holds several JSON objects, and the last one is empty")]
     Ambiguous,
     /// The object is not valid JSON.
     #[error("the JSON of the answer is not valid at line {line}, column {column}")]
@@ -46,12 +46,17 @@ pub enum AnswerError {
         /// The key, cut and escaped.
         key: String,
     },
-    /// The object has no `findings`.
-    #[error("the answer has no `findings`")]
-    FindingsMissing,
-    /// `findings` is no list.
-    #[error("`findings` is {found}, not a list")]
-    FindingsNotAList {
+    /// The object lacks its list.
+    #[error("the answer has no `{key}`")]
+    ListMissing {
+        /// The list's key.
+        key: &'static str,
+    },
+    /// What should be the list is none.
+    #[error("`{key}` is {found}, not a list")]
+    NotAList {
+        /// The list's key.
+        key: &'static str,
         /// What it is.
         found: &'static str,
     },

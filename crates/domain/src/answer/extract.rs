@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::answer::{AnswerError, MAX_ANSWER_BYTES, MAX_DEPTH, kind, strict};
 
-/// Returns the answer's object.
-pub(super) fn answer(text: &str) -> Result<Map<String, Value>, AnswerError> {
+/// Returns the answer's object, which is told from others in the text by having `key`.
+pub(super) fn answer(text: &str, key: &str) -> Result<Map<String, Value>, AnswerError> {
     if text.len() > MAX_ANSWER_BYTES {
         return Err(AnswerError::TooLong { bytes: text.len() });
     }
@@ -31,11 +31,11 @@ pub(super) fn answer(text: &str) -> Result<Map<String, Value>, AnswerError> {
             }
         }
     }
-    among_prose(text)
+    among_prose(text, key)
 }
 
-/// Returns the last object with `findings` in a text that holds other things as well.
-fn among_prose(text: &str) -> Result<Map<String, Value>, AnswerError> {
+/// Returns the last object with `key` in a text that holds other things as well.
+fn among_prose(text: &str, key: &str) -> Result<Map<String, Value>, AnswerError> {
     let mut found: Option<Map<String, Value>> = None;
     let mut had_items = false;
     let mut rest = text;
@@ -51,17 +51,17 @@ fn among_prose(text: &str) -> Result<Map<String, Value>, AnswerError> {
         };
         let (candidate, after) = here.split_at_checked(length).unwrap_or((here, ""));
         rest = after;
-        if !candidate.contains("findings") {
+        if !candidate.contains(key) {
             continue;
         }
-        // An object that speaks of findings and cannot be read must not be passed over for another.
+        // An object that speaks of them and cannot be read must not be passed over for another.
         let Value::Object(object) = strict::parse(candidate)? else {
             continue;
         };
-        let Some(findings) = object.get("findings") else {
+        let Some(items) = object.get(key) else {
             continue;
         };
-        let is_empty = findings.as_array().is_some_and(Vec::is_empty);
+        let is_empty = items.as_array().is_some_and(Vec::is_empty);
         if is_empty && had_items {
             return Err(AnswerError::Ambiguous);
         }

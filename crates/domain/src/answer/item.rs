@@ -125,7 +125,7 @@ fn lines(item: &Map<String, Value>) -> (u32, Option<u32>) {
 }
 
 /// Returns a confidence in percent: a whole number up to 100, or a fraction of one.
-fn confidence(value: &Value) -> u8 {
+pub(super) fn confidence(value: &Value) -> u8 {
     if let Some(percent) = value.as_u64() {
         return u8::try_from(percent)
             .ok()

@@ -11,6 +11,7 @@ use crate::anchor::{FileLines, renamed_from};
 use crate::code::SkipReason;
 use crate::digest;
 use crate::ids::Sha256Hex;
+use crate::plan::{FloorHit, ReadReview};
 use crate::snapshot::MissingFile;
 
 /// One changed file.
@@ -86,6 +87,14 @@ impl FreshDiff {
             });
         }
         diff
+    }
+
+    /// Returns the paths whose lines a plan needs: those that something is said about.
+    pub fn wanted(review: Option<&ReadReview>, floor: &[FloorHit]) -> BTreeSet<String> {
+        let findings = review.map_or(&[][..], |read| &read.review.findings);
+        let of_findings = findings.iter().map(|finding| finding.path.clone());
+        let of_hits = floor.iter().map(|hit| hit.path.clone());
+        of_findings.chain(of_hits).collect()
     }
 
     /// Returns the files, in the order of the diff.

@@ -98,8 +98,8 @@ impl Default for InspectPolicy {
 ///
 /// `review` is a review file, a list of findings, or an object with `findings`; a list without coverage
 /// counts as a review of every file. `threads` is our own listing, a list of comments as a REST endpoint
-/// returns them, a list of threads as a GraphQL query returns them, or an object with `comments`,
-/// `reviews` and `threads`.
+/// returns them, a list of threads as a GraphQL query returns them (or in short: `own`, `marker`,
+/// `isResolved`, `replies`), or an object with `comments`, `reviews` and `threads`.
 pub fn plan_from_files(
     diff: &[u8],
     review: &[u8],

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use mirilla_diff::{FileDiff, LineKind};
+use mirilla_diff::{FileDiff, Line, LineKind};
 
 use crate::chunk::{ChunkPlan, FilePart};
 use crate::digest;
 use crate::escape;
+use crate::redact::Masker;
 
 /// Most files that the list of other files names one by one.
 const MAX_LISTED_FILES: usize = 60;
@@ -41,23 +42,24 @@ pub fn show_path(path: &str) -> String {
     if kept.len() < path.len() {
         kept.push('…');
     }
-    let json = serde_json::Value::String(kept).to_string();
-    json.chars()
-        .flat_map(|c| {
-            let escaped = (c == '<' || c == '>' || escape::is_unsafe(c)).then(|| {
-                let mut units = [0_u16; 2];
-                let units = c.encode_utf16(&mut units);
-                units.iter().fold(String::new(), |mut out, unit| {
-                    push(&mut out, format_args!("\\u{unit:04x}"));
-                    out
-                })
-            });
-            escaped
-                .unwrap_or_else(|| c.to_string())
-                .chars()
-                .collect::<Vec<char>>()
-        })
-        .collect()
+    show_json(&serde_json::Value::String(kept))
+}
+
+/// Returns JSON on one line in which tags and characters that are not visible are escaped.
+pub(super) fn show_json(value: &serde_json::Value) -> String {
+    let json = value.to_string();
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c == '<' || c == '>' || escape::is_unsafe(c) {
+            let mut units = [0_u16; 2];
+            for unit in c.encode_utf16(&mut units) {
+                push(&mut out, format_args!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Appends one file, or the part of it that a chunk holds.
@@ -103,41 +105,48 @@ pub(super) fn push_file(out: &mut String, part: &FilePart, files: &[FileDiff<'_>
         let heading = files
             .get(piece.entry)
             .and_then(|file| file.hunks.get(piece.hunk))
-            .map(|hunk| {
-                show_line(hunk.heading)
-                    .chars()
-                    .take(MAX_HEADING_CHARS)
-                    .collect::<String>()
-            })
+            .map(|hunk| show_heading(hunk.heading))
             .unwrap_or_default();
-        push(out, format_args!("@@ {}\n", heading.trim()));
+        push(out, format_args!("@@ {heading}\n"));
         for line in piece.lines(files) {
-            let number = line
-                .new
-                .map_or_else(String::new, |number| number.to_string());
-            let mark = match line.kind {
-                LineKind::Added => '+',
-                LineKind::Deleted => '-',
-                LineKind::Context => ' ',
-            };
-            let text = if crlf {
-                line.text.strip_suffix(b"\r").unwrap_or(line.text)
-            } else {
-                line.text
-            };
-            push(
-                out,
-                format_args!("{number:>width$} {mark} {}\n", show_line(text)),
-            );
-            if line.no_newline {
-                push(
-                    out,
-                    format_args!("{:>width$} \\ no line break at the end of the file\n", ""),
-                );
-            }
+            push_line(out, &line, width, crlf);
         }
     }
     out.push_str("</file>\n");
+}
+
+/// Appends one line of code with its number and mark; `crlf` leaves out the carriage return at its end.
+pub(super) fn push_line(out: &mut String, line: &Line<'_>, width: usize, crlf: bool) {
+    let number = line
+        .new
+        .map_or_else(String::new, |number| number.to_string());
+    let mark = match line.kind {
+        LineKind::Added => '+',
+        LineKind::Deleted => '-',
+        LineKind::Context => ' ',
+    };
+    let text = line
+        .text
+        .strip_suffix(b"\r")
+        .filter(|_| crlf)
+        .unwrap_or(line.text);
+    push(
+        out,
+        format_args!("{number:>width$} {mark} {}\n", show_line(text)),
+    );
+    if line.no_newline {
+        push(
+            out,
+            format_args!("{:>width$} \\ no line break at the end of the file\n", ""),
+        );
+    }
+}
+
+/// Returns the heading of a hunk: a line of the file, which masking a diff leaves alone because it stands
+/// in a header.
+fn show_heading(heading: &[u8]) -> String {
+    let masked = Masker::default().line(heading.trim_ascii()).into_owned();
+    show_line(&masked).chars().take(MAX_HEADING_CHARS).collect()
 }
 
 /// Lists the changed files of which `shown` is only a part: why each is not here. Empty if all are.

@@ -118,7 +118,7 @@ fn findings_line(what: &ReviewBody<'_>) -> String {
     }
     if tally.already_there > 0 {
         parts.push(format!(
-            "{} on an earlier comment",
+            "{} already commented on",
             words::counted(tally.already_there, "finding")
         ));
     }
@@ -137,14 +137,16 @@ fn findings_line(what: &ReviewBody<'_>) -> String {
             )
         ));
     }
-    match (parts.is_empty(), what.outcome) {
-        (false, _) => format!("{}.", parts.join("; ")),
-        (true, Outcome::Complete) => "Nothing to report.".to_owned(),
-        (true, Outcome::Partial) => "Nothing to report about what was read.".to_owned(),
-        (true, Outcome::Failed | Outcome::Superseded) => {
-            "The fixed checks report nothing; the change itself is not reviewed.".to_owned()
-        }
+    if !parts.is_empty() {
+        return format!("{}.", parts.join("; "));
     }
+    // Silence means something only about what was read.
+    let nothing = match (what.coverage.read(), what.coverage.files().len()) {
+        (read, total) if read == total => "Nothing to report.",
+        (0, _) => "The fixed checks report nothing; the change itself is not reviewed.",
+        _ => "Nothing to report about what was read.",
+    };
+    nothing.to_owned()
 }
 
 fn by_severity(all: &[Severity]) -> String {

@@ -140,8 +140,8 @@ fn case_108_findings_of_another_shape_are_an_error_never_zero_findings() {
         assert!(
             matches!(
                 error,
-                AnswerError::FindingsNotAList { .. }
-                    | AnswerError::FindingsMissing
+                AnswerError::NotAList { .. }
+                    | AnswerError::ListMissing { .. }
                     | AnswerError::NoObject
             ),
             "{file}: {error}"

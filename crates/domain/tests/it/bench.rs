@@ -187,7 +187,8 @@ impl Bench {
 
     pub(crate) fn fresh(&self) -> FreshDiff {
         let parsed = mirilla_diff::parse(self.diff.as_bytes());
-        FreshDiff::of(&parsed.files, &[], None)
+        let wanted = FreshDiff::wanted(self.review.as_ref(), &self.floor);
+        FreshDiff::of(&parsed.files, &[], Some(&wanted))
     }
 
     pub(crate) fn plan(&self) -> Plan {
@@ -232,6 +233,7 @@ impl Bench {
         );
         if let ReviewAction::Create { review } = &plan.review {
             assert_eq!(review.comments.len(), plan.tally.posted);
+            assert_eq!(review.commit, self.job.head, "the commit that was read");
             for comment in &review.comments {
                 assert!(comment.body.len() <= 65_000);
                 let start = comment.start_line.unwrap_or(comment.line);

@@ -1,7 +1,7 @@
 //! The published contracts are what the code says. Run with `UPDATE_CONTRACTS=1` to write them anew.
 
 use mirilla_casekit::repo_path;
-use mirilla_domain::schema::{answer_schema, review_schema};
+use mirilla_domain::schema::{answer_schema, review_schema, second_look_schema};
 use mirilla_domain::settings;
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ fn the_schema_of_the_review_file_is_published() {
 #[test]
 fn the_schema_of_a_models_answer_is_published() {
     agrees("mirilla.answer.schema.json", &answer_schema());
+    agrees("mirilla.second-look.schema.json", &second_look_schema());
 }
 
 #[test]

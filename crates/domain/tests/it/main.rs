@@ -27,5 +27,6 @@ mod redact;
 mod render;
 mod rules;
 mod sanitise;
+mod second_look;
 mod settings;
 mod webhook;

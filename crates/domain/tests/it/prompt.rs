@@ -257,6 +257,29 @@ fn what_cannot_be_seen_is_spelled_out() {
     assert_eq!(show_path("\u{e0001}"), "\"\\udb40\\udc01\"");
 }
 
+#[test]
+fn secrets_in_a_hunks_heading_are_masked_with_those_in_its_lines() {
+    // Made up: the documentation's example key with other letters.
+    let key = "AKIAQ3EGRXTUVWYZ2345";
+    let diff = format!(
+        "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -9,1 +9,2 @@ const KEY = \"{key}\";\n a\n+b = \"{key}\"\n"
+    );
+    let masked = mirilla_domain::redact::mask_diff(diff.as_bytes());
+    let parsed = parse(&masked.diff);
+    let text = user(&ask_all(&parsed.files, &nonce(1)));
+    assert!(!text.contains(key), "{text}");
+    assert_eq!(text.matches("[masked: ").count(), 2, "{text}");
+    // Chunks made from the diff as it is can be shown from the masked one.
+    let plan = plan_chunks(
+        &parse(diff.as_bytes()).files,
+        &[],
+        &Policy::default(),
+        8_000,
+    );
+    let text = user(&ask(&parsed.files, &plan, 0, &nonce(1)));
+    assert!(!text.contains(key) && text.contains("10 + b = "), "{text}");
+}
+
 fn rule(text: &str) -> Rule {
     Rule {
         path: "REVIEW.md".to_owned(),
@@ -383,7 +406,7 @@ fn the_version_belongs_to_exactly_this_text() {
     let text = format!("{SYSTEM}\n{}", answer_schema());
     let known = [(
         "1",
-        "f4c5f41ac3ba9274c4bb7ae95cf5f591e15d9e72d3b0af8a25e7aa878d310605",
+        "98389d583bbbed706698bf3d060f57968acaa27a783fc86f7994544899619632",
     )];
     assert_eq!(
         known.last(),

@@ -144,6 +144,22 @@ fn body_of_a_failed_review_reads_well() {
 }
 
 #[test]
+fn nothing_is_called_clean_that_was_not_read() {
+    let paths: Vec<String> = ["a.rs", "Cargo.lock"].map(str::to_owned).to_vec();
+    let mut bench = Bench::new(&new_files(&paths));
+    let line = |bench: &Bench| bench.plan().body.lines().nth(2).unwrap().to_owned();
+    assert_eq!(line(&bench), "Nothing to report.");
+    bench.cover("Cargo.lock", skipped(SkipReason::Lockfile));
+    assert_eq!(bench.plan().outcome, Outcome::Complete);
+    assert_eq!(line(&bench), "Nothing to report about what was read.");
+    bench.cover("a.rs", skipped(SkipReason::Ignored));
+    assert_eq!(
+        line(&bench),
+        "The fixed checks report nothing; the change itself is not reviewed."
+    );
+}
+
+#[test]
 fn body_that_is_edited_in_place_reads_well() {
     let mut bench = Bench::new(PAY);
     bench.found(vec![swallowed()]).run();

@@ -78,6 +78,7 @@ impl Reader<'_> {
         in_reply_to: Option<CommentId>,
     ) -> CommentId {
         let number = |name: &str| item.get(name).and_then(Value::as_u64);
+        let is_own = item.get("own") == Some(&Value::Bool(true));
         let id = CommentId::new(
             number("id")
                 .or_else(|| number("databaseId"))
@@ -91,7 +92,7 @@ impl Reader<'_> {
             in_reply_to: in_reply_to.or_else(|| number("in_reply_to_id").map(CommentId::new)),
             review: number("pull_request_review_id").map(ReviewId::new),
             author: user.and_then(login).map(str::to_owned),
-            ours: user.is_some_and(|user| self.is_me(user)),
+            ours: is_own || user.is_some_and(|user| self.is_me(user)),
             path: of("path")
                 .and_then(Value::as_str)
                 .unwrap_or_default()
@@ -102,18 +103,28 @@ impl Reader<'_> {
                 Some("LEFT") => Side::Left,
                 _ => Side::Right,
             },
-            body: text(item, "body"),
+            // A thread in the short form carries its marker alone.
+            body: ["body", "marker", "finding"]
+                .iter()
+                .map(|name| text(item, name))
+                .find(|body| !body.is_empty())
+                .unwrap_or_default(),
         });
         id
     }
 
     fn thread(&mut self, item: &Value) {
-        let nodes = item
-            .pointer("/comments/nodes")
-            .and_then(Value::as_array)
-            .map_or(&[][..], Vec::as_slice);
+        let list = |at: &str| {
+            item.pointer(at)
+                .and_then(Value::as_array)
+                .map_or(&[][..], Vec::as_slice)
+        };
         let mut comments: Vec<CommentId> = Vec::new();
-        for node in nodes {
+        if item.get("own") == Some(&Value::Bool(true)) {
+            let id = self.comment(item, None, None);
+            comments.push(id);
+        }
+        for node in list("/comments/nodes").iter().chain(list("/replies")) {
             let id = self.comment(node, Some(item), comments.first().copied());
             comments.push(id);
         }
