@@ -17,6 +17,7 @@ mod path;
 mod reviewer;
 mod secrets;
 mod skipped;
+mod source;
 mod test_names;
 mod tests_removed;
 mod unicode;
@@ -25,6 +26,7 @@ use mirilla_diff::FileDiff;
 
 use crate::plan::FloorHit;
 use crate::review::{Severity, Side};
+use source::Source;
 
 /// Most hits of one kind in one file; the last one says how many more there are.
 const MAX_HITS_PER_FILE: usize = 20;
@@ -109,23 +111,21 @@ pub struct Floor {
 impl Floor {
     /// Runs the checks over one file of the diff.
     pub fn file(&mut self, file: &FileDiff<'_>) {
-        let context = path::Context::of(file);
+        let source = Source::of(file);
         let mut out = Hits {
-            context: &context,
+            context: &source.context,
             hits: Vec::new(),
         };
-        if !file.submodule {
-            conflict::check(file, &mut out);
-            unicode::check(file, &mut out);
-            reviewer::check(file, &mut out);
-            skipped::check(file, &mut out);
-            self.secrets.file(file, &context);
-            self.tests.file(file, &context);
-        }
-        instructions::check(file, &mut out);
-        owners::check(file, &mut out);
-        ci::check(file, &mut out);
-        attributes::check(file, &mut out);
+        conflict::check(&source, &mut out);
+        unicode::check(&source, &mut out);
+        reviewer::check(&source, &mut out);
+        skipped::check(&source, &mut out);
+        instructions::check(&source, &mut out);
+        owners::check(&source, &mut out);
+        ci::check(&source, &mut out);
+        attributes::check(&source, &mut out);
+        self.secrets.file(&source);
+        self.tests.file(&source);
         self.hits.extend(out.bounded());
     }
 

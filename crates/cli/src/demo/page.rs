@@ -91,16 +91,13 @@ async fn findings(host: &Loopback) -> Result<Vec<Review>> {
 
 fn view(file: &mirilla_sim::FileView) -> FileView {
     let mut rows = Vec::new();
-    let mut last: Option<u64> = None;
     for line in &file.lines {
-        let at = line.new.or(line.old);
-        if let (Some(last), Some(at)) = (last, at)
-            && at > last + 1
-        {
-            rows.push(Row::Gap(format!("{} lines", at - last - 1)));
-        }
-        last = at.or(last);
         let number = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
+        // The forge lists a hunk's header as a line with this sign.
+        if line.sign == '@' {
+            rows.push(Row::Gap(format!("@@{}", line.text.trim_start_matches('@'))));
+            continue;
+        }
         rows.push(Row::Line {
             old: number(line.old),
             new: number(line.new),

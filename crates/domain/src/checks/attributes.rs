@@ -1,17 +1,16 @@
 //! Lines of `.gitattributes` that keep changes out of sight.
 
-use mirilla_diff::FileDiff;
-
+use super::source::Source;
 use super::{Check, Found, Hits, path};
 use crate::review::Severity;
 
 /// Reports added attributes that hide content from diffs, archives or reviews.
-pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
+pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
     let is_attributes = |path: &String| path::name(path) == ".gitattributes";
-    if !path::both(file).iter().any(is_attributes) {
+    if !path::both(source.file).iter().any(is_attributes) {
         return;
     }
-    for line in file.added_lines() {
+    for line in source.added() {
         let text = String::from_utf8_lossy(line.text);
         let Some((attribute, why)) = hiding(text.trim()) else {
             continue;

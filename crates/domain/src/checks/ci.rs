@@ -1,20 +1,21 @@
 //! CI files that can reach secrets.
 
 use memchr::memmem;
-use mirilla_diff::{FileDiff, LineKind};
+use mirilla_diff::LineKind;
 
+use super::source::Source;
 use super::{Check, Found, Hits, path};
 use crate::review::Severity;
 
 /// Reports added lines that reach for secrets, and edits of files that visibly do.
-pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
-    if !path::both(file).iter().any(|path| is_ci(path)) {
+pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
+    if !path::both(source.file).iter().any(|path| is_ci(path)) {
         return;
     }
     let mut reported = false;
     let mut seen = false;
     let mut first_added = None;
-    for line in file.lines() {
+    for line in source.lines() {
         let Some(reach) = reach(line.text) else {
             if line.kind == LineKind::Added && !matches!(line.text.trim_ascii(), [] | [b'#', ..]) {
                 first_added = first_added.or(line.new);

@@ -1,8 +1,9 @@
 //! Merge conflicts committed as they are.
 
 use memchr::memmem;
-use mirilla_diff::{FileDiff, LineKind};
+use mirilla_diff::LineKind;
 
+use super::source::Source;
 use super::{Check, Found, Hits, path};
 use crate::review::Severity;
 
@@ -11,7 +12,7 @@ const LENGTH: usize = 7;
 
 /// Reports each added `<<<<<<<`, `=======`, `>>>>>>>` in this order. One alone is an underline, an
 /// arrow, or output of another tool.
-pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
+pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
     // A patch kept in the repository has its own.
     if matches!(
         path::extension(&out.context.path),
@@ -19,13 +20,13 @@ pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
     ) {
         return;
     }
-    if memmem::find(file.section, b"<<<<<<<").is_none() {
+    if memmem::find(source.file.section, b"<<<<<<<").is_none() {
         return;
     }
     let mut start = None;
     let mut parted = false;
     let mut before_is_fence = false;
-    for line in file.lines() {
+    for line in source.lines() {
         let trimmed = line.text.trim_ascii_start();
         let fence = trimmed.starts_with(b"```") || trimmed.starts_with(b"~~~");
         match (line.kind, marker(line.text)) {

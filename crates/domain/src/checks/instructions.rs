@@ -1,18 +1,21 @@
 //! What reviewers are told to do.
 
-use mirilla_diff::{FileDiff, LineKind};
+use mirilla_diff::LineKind;
 
+use super::source::Source;
 use super::{Check, Found, Hits, path};
 use crate::review::Severity;
 
 /// Reports an edit of a file that reviewers, this one or others, take their instructions from.
-pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
-    if !path::both(file).iter().any(|path| is_instructions(path)) {
+pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
+    if !path::both(source.file)
+        .iter()
+        .any(|path| is_instructions(path))
+    {
         return;
     }
-    let first = file
-        .lines()
-        .find(|line| line.kind == LineKind::Added)
+    let first = source
+        .first(LineKind::Added, |_| true)
         .and_then(|line| line.new);
     out.push(Found::at(
         Check::ReviewerInstructions,

@@ -5,9 +5,10 @@
 
 use std::sync::LazyLock;
 
-use mirilla_diff::FileDiff;
+use mirilla_diff::LineKind;
 use regex::bytes::Regex;
 
+use super::source::Source;
 use super::{Check, Found, Hits};
 use crate::review::Severity;
 
@@ -15,12 +16,9 @@ use crate::review::Severity;
 const MAX_LINE: usize = 4_000;
 
 /// Words of which one stands in everything that [`ADDRESSED`] matches.
-static HINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i-u)instruc|prompt|review|assistant|finding|vulnerab|\bissues?\b|\bai\b|\bllm|language model|im_start|\[INST|</diff|</untrusted|</user_input|</pull|</tool_result|</function_result|</system|untrusted|diff_end|system-reminder|system:|you are now|no longer|jailbreak|lgtm|approve|忽略|无视|無視|инструкци|указани|vorherig|anterior|précédent|指示",
-    )
-    .ok()
-});
+pub(super) const HINT_WORDS: &str = r"(?i-u:instruc|prompt|review|assistant|finding|vulnerab|\bissues?\b|\bai\b|\bllm|language model|im_start|\[INST|</diff|</untrusted|</user_input|</pull|</tool_result|</function_result|</system|untrusted|diff_end|system-reminder|system:|you are now|no longer|jailbreak|lgtm|approve|忽略|无视|無視|инструкци|указани|vorherig|anterior|précédent|指示)";
+
+static HINT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(HINT_WORDS).ok());
 
 /// The patterns, each a sentence that no program needs.
 static ADDRESSED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -65,7 +63,7 @@ static ADDRESSED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Reports added lines that speak to a reviewer, pairs of lines that do so together, and such a path.
-pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
+pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
     let name: String = out
         .context
         .path
@@ -81,17 +79,15 @@ pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
     if speaks(name.as_bytes()) {
         out.push(found(0, "The file's name"));
     }
-    if HINT
-        .as_ref()
-        .is_some_and(|hint| !hint.is_match(file.section))
-    {
-        return;
-    }
     let mut before: Option<(u32, Vec<u8>, bool)> = None;
-    for line in file.added_lines() {
+    for seen in source.seen() {
+        let line = seen.line;
+        if line.kind != LineKind::Added {
+            continue;
+        }
         let number = line.new.unwrap_or(0);
         let text = line.text.get(..MAX_LINE).unwrap_or(line.text);
-        let hinted = HINT.as_ref().is_none_or(|hint| hint.is_match(text));
+        let hinted = seen.hinted;
         if hinted && speaks(text) {
             out.push(found(number, "This line"));
             before = None;

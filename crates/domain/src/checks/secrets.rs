@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 
-use mirilla_diff::{FileDiff, LineKind};
+use mirilla_diff::LineKind;
 
 use super::path::{self, Context};
+use super::source::{Seen, Source};
 use super::{Check, Found, bounded};
 use crate::plan::FloorHit;
 use crate::redact::shapes::{self, Hit};
@@ -45,7 +46,8 @@ pub(super) struct Secrets {
 
 impl Secrets {
     /// Looks through one file.
-    pub(super) fn file(&mut self, file: &FileDiff<'_>, context: &Context) {
+    pub(super) fn file(&mut self, source: &Source<'_>) {
+        let context = &source.context;
         if matches!(
             path::extension(&context.path),
             "svg" | "map" | "ipynb" | "pem" | "crt"
@@ -53,14 +55,12 @@ impl Secrets {
         {
             return;
         }
-        if !shapes::may_have(file.section) {
-            return;
-        }
         let mut found: Vec<(Found, u64)> = Vec::new();
         let mut key: Option<Key> = None;
-        for line in file.lines() {
+        for Seen { line, hinted } in source.seen() {
             match line.kind {
                 LineKind::Context => key = None,
+                _ if !hinted && key.is_none() => {}
                 LineKind::Deleted => {
                     self.deleted.extend(
                         shapes::find_in_line(line.text)

@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use mirilla_diff::{FileDiff, Line, LineKind};
+use mirilla_diff::{Line, LineKind};
 use regex::bytes::Regex;
 
+use super::source::Source;
 use super::test_names::{declaration, is_between};
 use super::{Check, Found, Hits};
 use crate::review::Severity;
@@ -67,12 +68,12 @@ fn matches(pattern: &LazyLock<Option<Regex>>, line: &[u8]) -> bool {
 }
 
 /// Reports tests that a change switches off. A new test that is skipped from the start is none.
-pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
-    if !matches(&HINT, file.section) {
+pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
+    if !matches(&HINT, source.file.section) {
         return;
     }
-    for hunk in &file.hunks {
-        let lines: Vec<Line<'_>> = hunk.lines().collect();
+    for hunk in &source.hunks {
+        let lines: Vec<Line<'_>> = hunk.iter().map(|seen| seen.line).collect();
         let hinted = |line: &Line<'_>| line.kind == LineKind::Added && matches(&HINT, line.text);
         for (at, line) in lines.iter().enumerate().filter(|(_, line)| hinted(line)) {
             let text = line.text;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use mirilla_diff::{FileDiff, FileStatus, Line, LineKind};
+use mirilla_diff::{FileStatus, Line, LineKind};
 
-use super::path::{self, Context};
+use super::path;
+use super::source::Source;
 use super::test_names::{declaration, is_assertion, is_attribute, is_between};
 use super::{Check, Found};
 use crate::plan::FloorHit;
@@ -40,7 +41,8 @@ struct Changed {
 
 impl Tests {
     /// Looks through one file.
-    pub(super) fn file(&mut self, file: &FileDiff<'_>, context: &Context) {
+    pub(super) fn file(&mut self, source: &Source<'_>) {
+        let (file, context) = (source.file, &source.context);
         let lower = context.path.to_ascii_lowercase();
         if !is_code(&lower) {
             return;
@@ -48,8 +50,8 @@ impl Tests {
         if file.status == FileStatus::Deleted && !context.is_test {
             self.gone.insert(stem(&lower));
         }
-        let removed = names(file, LineKind::Deleted);
-        let added = names(file, LineKind::Added);
+        let removed = names(source, LineKind::Deleted);
+        let added = names(source, LineKind::Added);
         let before: HashSet<&str> = removed.iter().map(|(name, _)| name.as_str()).collect();
         let new = added
             .iter()
@@ -58,8 +60,8 @@ impl Tests {
         // Without a test in it, it was a helper.
         let deleted_file =
             file.status == FileStatus::Deleted && context.is_test && !removed.is_empty();
-        let lost_assertion = if context.is_test && !deleted_file {
-            lost_assertion(file)
+        let lost_assertion = if context.is_test && file.status != FileStatus::Deleted {
+            lost_assertion(source)
         } else {
             None
         };
@@ -157,17 +159,21 @@ fn listed(names: &[&(String, u32)]) -> String {
 }
 
 /// The tests that lines of one kind declare, and on which line.
-fn names(file: &FileDiff<'_>, kind: LineKind) -> Vec<(String, u32)> {
+fn names(source: &Source<'_>, kind: LineKind) -> Vec<(String, u32)> {
     let side = if kind == LineKind::Deleted {
         mirilla_diff::Side::Left
     } else {
         mirilla_diff::Side::Right
     };
     let mut out = Vec::new();
-    for hunk in &file.hunks {
+    for hunk in &source.hunks {
         // An attribute counts for the next function, whether it is shown as context or changed.
         let mut attribute = false;
-        for line in hunk.lines().filter(|line| line.number(side).is_some()) {
+        for line in hunk
+            .iter()
+            .map(|seen| seen.line)
+            .filter(|line| line.number(side).is_some())
+        {
             if is_attribute(line.text) {
                 attribute = true;
                 continue;
@@ -187,15 +193,12 @@ fn names(file: &FileDiff<'_>, kind: LineKind) -> Vec<(String, u32)> {
 }
 
 /// The first deleted assertion of a hunk that adds none and in which no test is declared away.
-fn lost_assertion(file: &FileDiff<'_>) -> Option<u32> {
-    let added: HashSet<&[u8]> = file
-        .added_lines()
-        .map(|line| line.text.trim_ascii())
-        .collect();
+fn lost_assertion(source: &Source<'_>) -> Option<u32> {
+    let added: HashSet<&[u8]> = source.added().map(|line| line.text.trim_ascii()).collect();
     let mut counts: BTreeMap<LineKindKey, usize> = BTreeMap::new();
     let mut first = None;
-    for hunk in &file.hunks {
-        let lines: Vec<Line<'_>> = hunk.lines().collect();
+    for hunk in &source.hunks {
+        let lines: Vec<Line<'_>> = hunk.iter().map(|seen| seen.line).collect();
         let declares_away = lines
             .iter()
             .any(|line| line.kind == LineKind::Deleted && declaration(line.text).is_some());

@@ -1,7 +1,6 @@
 //! Characters that are not what a reader sees.
 
-use mirilla_diff::FileDiff;
-
+use super::source::Source;
 use super::{Check, Found, Hits};
 use crate::escape::{is_bidi, is_invisible};
 use crate::review::Severity;
@@ -10,13 +9,13 @@ use crate::review::Severity;
 const MAX_NAMED: usize = 5;
 
 /// Reports the first line of each kind and how many more there are.
-pub(super) fn check(file: &FileDiff<'_>, out: &mut Hits<'_>) {
-    if file.section.is_ascii() {
+pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
+    if source.file.section.is_ascii() {
         return;
     }
     let mut bidi = Lines::default();
     let mut invisible = Lines::default();
-    for line in file.added_lines().filter(|line| !line.text.is_ascii()) {
+    for line in source.added().filter(|line| !line.text.is_ascii()) {
         let text = String::from_utf8_lossy(line.text);
         let number = line.new.unwrap_or(0);
         let first_line = number == 1;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checks::Check;
 use crate::ids::{AttemptNo, CommitSha, Fingerprint, JobId, PullRequestRef, ReviewId};
 use crate::marker::MarkerKey;
 use crate::plan::{FreshDiff, ReadReview};
@@ -14,13 +15,6 @@ use crate::redact::{Haystack, Redactor};
 use crate::review::{Severity, Side};
 use crate::settings::Policy;
 use crate::thread::Existing;
-
-/// Checks whose hits are about text that tries to steer a reviewer.
-const REVIEWER_KINDS: [&str; 3] = [
-    "reviewer-text",
-    "reviewer-instructions",
-    "invisible-unicode",
-];
 
 /// What the ledger says about the job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +56,7 @@ impl FloorHit {
     /// Returns whether the hit is about text that tries to steer a reviewer: what the model says about
     /// such a change proves nothing.
     pub fn addresses_reviewer(&self) -> bool {
-        REVIEWER_KINDS.contains(&self.kind.as_str())
+        Check::parse(&self.kind).is_some_and(Check::addresses_reviewer)
     }
 }
 

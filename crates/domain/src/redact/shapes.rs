@@ -138,10 +138,13 @@ const FORMS: [(&str, &str); 65] = [
 ];
 
 /// Short literals of which one stands in every text that a pattern of [`FORMS`] matches.
-const FORM_HINT: &str = r"(?-u)(?:A[KSBC][IC]A|ABSK|gh[pousr]_|github_pat_|gl[a-z]{2,5}[-_]|GR1348941|xox[a-z]-|xapp-|hooks\.slack|webhooks/|[sr]k_(?:live|test|prod)_|whsec_|AIza|ya29\.|GOCSPX-|npm_|_auth|pypi-|eyJ|sk-|SK[0-9a-f]{4}|SG\.|key-[0-9a-f]|-us[0-9]|do[opr]_v1_|hf_|dapi[0-9a-f]|:AA|hv[sbr]\.|\.atlasv1\.|dckr_pat_|shp(?:at|ca|pa|ss)_|sq0|AGE-SECRET|NRAK-|lin_api_|ntn_|PMAK-|dp\.|pscale_|rubygems_|cio[A-Za-z0-9]{8}|AccountKey=|8Q~|sntry|ATATT3|ATCTT3|ATBB|figd_|oy2|sbp_|sb_secret_|tskey-|gsk_|xai-|r8_|pplx-|pul-|HRKU-|v1\.0-|b3BlbnNz|eC1hY2Nlc3|://[^\s]*@)";
+pub(crate) const FORM_HINT: &str = r"(?-u:A[KSBC][IC]A|ABSK|gh[pousr]_|github_pat_|gl[a-z]{2,5}[-_]|GR1348941|xox[a-z]-|xapp-|hooks\.slack|webhooks/|[sr]k_(?:live|test|prod)_|whsec_|AIza|ya29\.|GOCSPX-|npm_|_auth|pypi-|eyJ|sk-|SK[0-9a-f]{4}|SG\.|key-[0-9a-f]|-us[0-9]|do[opr]_v1_|hf_|dapi[0-9a-f]|:AA|hv[sbr]\.|\.atlasv1\.|dckr_pat_|shp(?:at|ca|pa|ss)_|sq0|AGE-SECRET|NRAK-|lin_api_|ntn_|PMAK-|dp\.|pscale_|rubygems_|cio[A-Za-z0-9]{8}|AccountKey=|8Q~|sntry|ATATT3|ATCTT3|ATBB|figd_|oy2|sbp_|sb_secret_|tskey-|gsk_|xai-|r8_|pplx-|pul-|HRKU-|v1\.0-|b3BlbnNz|eC1hY2Nlc3|://[^\s]*@)";
+
+/// What opens a private key's armour.
+pub(crate) const ARMOUR_HINT: &str = "-----BEGIN ";
 
 /// Words that name a secret, beside which a value is looked at.
-const NAME_HINT: &str = r"(?i-u)(?:passw|passphrase|pwd|secret|token|api_?-?key|access_?-?key|auth_?-?key|priv|credential|encryption|signing|bearer|basic )";
+pub(crate) const NAME_HINT: &str = r"(?i-u:passw|passphrase|pwd|secret|token|api_?-?key|access_?-?key|auth_?-?key|priv|credential|encryption|signing|bearer|basic )";
 
 /// Like [`FORMS`], but only beside a name that [`NAME_HINT`] finds.
 const NAMED_FORMS: [(&str, &str); 2] = [
@@ -203,13 +206,6 @@ pub(crate) fn find(text: &[u8]) -> Vec<Hit> {
         assignments(line, start, &mut hits);
     });
     without_overlaps(hits)
-}
-
-/// Says whether a text can hold anything that [`find_in_line`] finds, or a private key's armour.
-pub(crate) fn may_have(text: &[u8]) -> bool {
-    FORM_HINTS.as_ref().is_none_or(|hint| hint.is_match(text))
-        || NAME_HINTS.as_ref().is_none_or(|hint| hint.is_match(text))
-        || memchr::memmem::find(text, b"-----BEGIN ").is_some()
 }
 
 /// Finds the credentials of one line; blocks of several lines are not recognised.

@@ -17,6 +17,7 @@
 mod anchor;
 mod answer;
 mod bench;
+mod checks;
 mod chunk;
 mod contracts;
 mod identity;

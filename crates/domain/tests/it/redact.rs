@@ -2,6 +2,8 @@
 //!
 //! Every credential here is made up; each is put together at run time so that no scanner takes it for one.
 
+use std::sync::LazyLock;
+
 use mirilla_casekit::cases;
 use mirilla_domain::redact::{Haystack, Redactor, credential_shape, mask_diff};
 use mirilla_domain::sanitise::{self, TextPolicy};
@@ -600,35 +602,52 @@ fn base64_of(text: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(text)
 }
 
+static KNOWING: LazyLock<Redactor> = LazyLock::new(|| Redactor::new([("model-key", NOISE)]));
+
+/// Text of `len` characters of an alphabet.
+fn of(alphabet: &'static str, len: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    let chars: Vec<char> = alphabet.chars().collect();
+    prop::collection::vec(prop::sample::select(chars), len)
+        .prop_map(|chars| chars.into_iter().collect())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn posted_text_holds_no_opaque_run_of_its_own(
         pieces in prop::collection::vec(prop_oneof![
-            "[a-z ]{1,12}", "[A-Za-z0-9+/=_-]{20,60}", "[0-9a-f]{30,44}", "[\\PC\n]{0,8}",
+            of("abc de\n", 1..12),
+            of("abcdefGHIJ0123456789+/=_-", 20..60),
+            of("0123456789abcdef", 30..44),
+            of("é\u{200b}\n `*[](){}\"'$", 0..8),
             Just("```\n".to_owned()), Just("-----BEGIN PRIVATE KEY-----\n".to_owned()),
             Just("password = \"".to_owned()), Just("diffrun0123456789abcdefghij".to_owned()),
         ], 0..12),
     ) {
         let text = pieces.concat();
         let diff = b"+ diffrun0123456789abcdefghij\n".as_slice();
-        let redactor = Redactor::new([("model-key", NOISE)]);
+        let redactor = &*KNOWING;
         let out = redactor.redact_for_posting(&text, &Haystack::new([diff]));
-        let run = regex::Regex::new(r"[A-Za-z0-9+/=_-]{24,}").unwrap();
-        for found in run.find_iter(&out.text) {
-            let run = found.as_str();
+        for run in out.text.split(|c: char| !(c.is_ascii_alphanumeric() || "+/=_-".contains(c))) {
             let mixed = run.contains(|c: char| c.is_ascii_digit()) && run.contains(|c: char| c.is_ascii_alphabetic());
             let core = run.trim_matches(['+', '/', '=', '_', '-']);
             let public = std::str::from_utf8(diff).unwrap().contains(core);
-            prop_assert!(!mixed || public, "{run:?} in {:?}", out.text);
+            prop_assert!(run.len() < 24 || !mixed || public, "{run:?} in {:?}", out.text);
         }
         let again = redactor.redact_for_posting(&out.text, &Haystack::new([diff]));
         prop_assert_eq!(again.total(), 0, "{:?} from {:?}", again, out);
     }
 
     #[test]
-    fn masking_never_changes_the_number_of_lines(diff in "(@@ -1,[0-9] \\+1,[0-9] @@|[ +-]?[ -~]{0,40}|-----BEGIN PRIVATE KEY-----|\n){0,40}") {
+    fn masking_never_changes_the_number_of_lines(
+        pieces in prop::collection::vec(prop_oneof![
+            Just("@@ -1,3 +1,4 @@".to_owned()), Just("-----BEGIN PRIVATE KEY-----".to_owned()),
+            Just("-----END PRIVATE KEY-----".to_owned()), Just("+token = \"q7Zt2Lk9Xw4Rb8Vn3H\"".to_owned()),
+            Just("\n".to_owned()), Just("\n".to_owned()), Just("\r\n".to_owned()), of("+- abc=\\", 0..20),
+        ], 0..40),
+    ) {
+        let diff = pieces.concat();
         let masked = mask_diff(diff.as_bytes());
         let count = |bytes: &[u8]| bytes.split(|&b| b == b'\n').count();
         prop_assert_eq!(count(&masked.diff), count(diff.as_bytes()));

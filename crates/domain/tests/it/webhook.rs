@@ -305,12 +305,18 @@ fn form_encoded_bodies_say_the_same_as_json() {
             delivery: Some("72d3162e-cc78-11e3-81ab-4c9367dc0958"),
             content_type: Some("application/x-www-form-urlencoded"),
         };
-        assert_eq!(
-            parse_github(headers, &form),
-            parse(&it.event, &it.body),
-            "{}",
-            it.name
-        );
+        // The body's hash tells one body from another, whatever it says.
+        let said = |parsed: Result<Parsed, WebhookError>| {
+            parsed.map(|parsed| match parsed {
+                Parsed::Delivery(mut delivery) => {
+                    delivery.body = mirilla_domain::ids::sha256(b"");
+                    Parsed::Delivery(delivery)
+                }
+                ignored @ Parsed::Ignored(_) => ignored,
+            })
+        };
+        let (form, json) = (parse_github(headers, &form), parse(&it.event, &it.body));
+        assert_eq!(said(form), said(json), "{}", it.name);
     }
 }
 
