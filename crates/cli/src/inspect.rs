@@ -87,6 +87,9 @@ pub(crate) enum Step {
         /// A price table instead of the built-in one.
         #[arg(long, value_name = "FILE")]
         prices: Option<PathBuf>,
+        /// The model; default: the shipped default, or the only one that the table names.
+        #[arg(long, value_name = "ID")]
+        model: Option<String>,
     },
     /// The rules that would be sent for changed files.
     Rules {
@@ -136,7 +139,11 @@ pub(crate) fn run(step: Step) -> Result<ExitCode> {
             let text = String::from_utf8_lossy(&read(&file)?).into_owned();
             output::data_line(&sanitise::body(&text, &TextPolicy::default()));
         }
-        Step::Price { usage, prices } => price(&read(&usage)?, prices.as_deref())?,
+        Step::Price {
+            usage,
+            prices,
+            model,
+        } => price(&read(&usage)?, prices.as_deref(), model)?,
         Step::Rules { changed, directory } => selected_rules(&changed, &directory)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -166,7 +173,7 @@ fn answer(text: &[u8], diff: &[u8]) -> Result<()> {
     print(&value)
 }
 
-fn price(usage: &[u8], prices: Option<&Path>) -> Result<()> {
+fn price(usage: &[u8], prices: Option<&Path>, model: Option<String>) -> Result<()> {
     let table = match prices {
         Some(path) => {
             let text = String::from_utf8(read(path)?).context("the price table is not UTF-8")?;
@@ -176,12 +183,22 @@ fn price(usage: &[u8], prices: Option<&Path>) -> Result<()> {
         None => PriceTable::shipped(),
     };
     let usage: Value = serde_json::from_slice(usage).context("the usage is not JSON")?;
-    let model = OperatorPolicy::default().model;
+    let model = model.unwrap_or_else(|| priced_model(&table));
     let bill = bill(&usage, &table, &model).map_err(|error| {
         Failure::new(error.to_string())
             .hint("`infra/prices.toml` lists the known models; `--prices` takes another table")
     })?;
     print(&json!(bill))
+}
+
+/// Returns the shipped default model, or the only one of a table that does not name it.
+fn priced_model(table: &PriceTable) -> String {
+    let default = OperatorPolicy::default().model;
+    let mut models = table.models();
+    match (models.next(), models.next()) {
+        (Some(only), None) => only.to_owned(),
+        _ => default,
+    }
 }
 
 fn selected_rules(changed: &[String], directory: &Path) -> Result<()> {

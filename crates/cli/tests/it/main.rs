@@ -12,6 +12,7 @@
 )]
 
 mod boundary;
+mod cases;
 mod commands;
 mod demo;
 mod kills;
