@@ -18,10 +18,11 @@ pub(crate) fn check(file: &Path) -> Result<ExitCode> {
     })?;
     let (_settings, problems) = settings::parse(&text);
     for problem in &problems {
-        output::data_line(&mirilla_domain::escape::terminal(&format!(
-            "{}:{problem}",
-            file.display()
-        )));
+        let text =
+            problem
+                .to_string()
+                .replacen(settings::SETTINGS_FILE, &file.display().to_string(), 1);
+        output::data_line(&mirilla_domain::escape::terminal_lines(&text));
     }
     let errors = problems
         .iter()

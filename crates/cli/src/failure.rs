@@ -53,16 +53,16 @@ impl Failure {
 
 /// Prints an error with its causes and hint; returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    output::worker_line(&format!("error: {error}"));
+    output::notes(&format!("error: {error}"));
     for cause in error.chain().skip(1) {
-        output::worker_line(&format!("  caused by: {cause}"));
+        output::notes(&format!("  caused by: {cause}"));
     }
     let failure = error
         .chain()
         .find_map(|cause| cause.downcast_ref::<Failure>());
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
         output::note("");
-        output::worker_line(&format!("hint: {hint}"));
+        output::notes(&format!("hint: {hint}"));
     }
     ExitCode::from(failure.map_or(1, |failure| failure.code))
 }

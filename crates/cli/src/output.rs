@@ -26,6 +26,11 @@ pub(crate) fn worker_line(text: &str) {
     note(&escape::terminal(text));
 }
 
+/// Prints lines about what a person did; what is untrusted in them is shown escaped.
+pub(crate) fn notes(text: &str) {
+    note(&escape::terminal_lines(text));
+}
+
 /// Returns whether colours and progress are wanted on standard error.
 pub(crate) fn is_interactive(environment: &crate::settings::Environment) -> bool {
     std::io::stderr().is_terminal() && !environment.contains_key("NO_COLOR")
