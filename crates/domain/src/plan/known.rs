@@ -151,7 +151,9 @@ impl<'a> Known<'a> {
 
     /// Returns whether an earlier body, or the ledger, names the finding.
     pub(super) fn in_body(&self, identities: &[Fingerprint]) -> bool {
-        identities.iter().any(|one| self.in_body.contains(one))
+        identities.iter().any(|one| {
+            self.in_body.contains(one) || self.recorded.is_some_and(|set| set.contains(one))
+        })
     }
 }
 
