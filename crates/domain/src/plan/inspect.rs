@@ -19,6 +19,7 @@ use super::{
     FloorHit, FreshDiff, JobFacts, Plan, PlanInput, PlanPolicy, ReadReview, ReviewFileError, plan,
     read_review, strict_json,
 };
+use crate::checks;
 use crate::ids::{AttemptNo, CommitSha, Forge, JobId, PrNumber, PullRequestRef, RepoId};
 use crate::marker::MarkerKey;
 use crate::redact::{Haystack, Redactor};
@@ -71,7 +72,7 @@ pub struct InspectPolicy {
     pub repository_id: u64,
     /// The pull request.
     pub pr: u64,
-    /// Hits of the deterministic checks.
+    /// Hits besides those of the deterministic checks, which run over the diff.
     pub floor: Vec<FloorHit>,
     /// What the body says besides.
     pub notes: Vec<String>,
@@ -117,6 +118,8 @@ pub fn plan_from_files(
     };
     let parsed = mirilla_diff::parse(diff);
     let fresh = FreshDiff::of(&parsed.files, &[], None);
+    let mut floor = checks::floor(&parsed.files);
+    floor.extend(policy.floor.iter().cloned());
     let read = read_any(review, &fresh)?;
     let existing = match threads {
         None => Existing::default(),
@@ -139,7 +142,7 @@ pub fn plan_from_files(
         job: &job,
         diff: &fresh,
         review: Some(&read),
-        floor: &policy.floor,
+        floor: &floor,
         existing: &existing,
         recorded: &BTreeSet::new(),
         last_review: None,

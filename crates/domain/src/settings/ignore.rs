@@ -107,7 +107,7 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> Result<(), BadPattern> 
         return Err(bad("it holds a line break".to_owned()));
     }
     builder
-        .add_line(None, &without_braces(pattern))
+        .add_line(None, &as_git_reads(pattern))
         .map(|_| ())
         .map_err(|error| match error {
             ignore::Error::Glob { err, .. } => bad(err),
@@ -115,11 +115,23 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> Result<(), BadPattern> 
         })
 }
 
-/// Escapes braces, which the glob compiler reads as alternatives and git as plain characters.
-fn without_braces(pattern: &str) -> String {
+/// Rewrites what the glob compiler reads differently from git: braces are plain characters, a run of
+/// asterisks is `**` only if it is all of a path's part, and one asterisk otherwise.
+fn as_git_reads(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let (mut escaped, mut in_class) = (false, false);
-    for c in pattern.chars() {
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.get(c.len_utf8()..).unwrap_or_default();
+        if c == '*' && !escaped && !in_class {
+            let behind = rest.trim_start_matches('*');
+            let run = rest.len().saturating_sub(behind.len());
+            let begins = out.is_empty() || out.ends_with('/') || out == "!";
+            let ends = behind.is_empty() || behind.starts_with('/');
+            out.push_str(if run > 1 && begins && ends { "**" } else { "*" });
+            rest = behind;
+            continue;
+        }
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
@@ -129,6 +141,7 @@ fn without_braces(pattern: &str) -> String {
             _ => {}
         }
         out.push(c);
+        rest = after;
     }
     out
 }

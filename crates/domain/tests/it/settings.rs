@@ -163,6 +163,13 @@ fn more_patterns_mean_what_git_says() {
         (&["{a,b}"], "{a,b}", true),
         (&["a\\{b"], "a{b", true),
         (&["[{]x"], "{x", true),
+        (&["/****/[!a]"], "x/b", true),
+        (&["a**c/x"], "abc/x", true),
+        (&["a**c/x"], "a/c/x", false),
+        (&["!***", "***"], "x/y", true),
+        (&["[*]x"], "*x", true),
+        (&["\\*x"], "*x", true),
+        (&["\\*x"], "ax", false),
         (&["A.txt"], "a.txt", false),
         (&["node_modules"], "web/node_modules/x/index.js", true),
     ];
