@@ -57,9 +57,12 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     for cause in error.chain().skip(1) {
         output::notes(&format!("  caused by: {cause}"));
     }
-    let failure = error
-        .chain()
-        .find_map(|cause| cause.downcast_ref::<Failure>());
+    // A failure may be the error, stand in its chain, or have been added as its context.
+    let failure = error.downcast_ref::<Failure>().or_else(|| {
+        error
+            .chain()
+            .find_map(|cause| cause.downcast_ref::<Failure>())
+    });
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
         output::note("");
         output::notes(&format!("hint: {hint}"));

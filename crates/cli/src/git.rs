@@ -58,7 +58,8 @@ impl Range {
         })
     }
 
-    /// Finds the range from the usual base branch, or the last commit alone.
+    /// Finds the range from the usual base branch, or the last commit alone; a first commit is compared
+    /// with nothing.
     pub(crate) fn usual(repo: &Path, head: &str) -> Result<Self> {
         let head_id = commit(repo, head)?;
         for base in USUAL_BASES {
@@ -68,7 +69,25 @@ impl Range {
                 return Ok(range);
             }
         }
-        Self::resolve(repo, &format!("{head_id}~1"), head)
+        let parent = format!("{head_id}~1^{{commit}}");
+        if let Ok(base) = text(repo, &["rev-parse", "--verify", "--quiet", &parent]) {
+            return Ok(Self {
+                base,
+                head: head_id,
+            });
+        }
+        if text(repo, &["rev-parse", "--is-shallow-repository"])? == "true" {
+            return Err(Failure::new(
+                "this clone is shallow: the commit before the last one is not here",
+            )
+            .hint("fetch it with `git fetch --unshallow`, or name a base with `--base`")
+            .into());
+        }
+        let base = text(repo, &["hash-object", "-t", "tree", "/dev/null"])?;
+        Ok(Self {
+            base,
+            head: head_id,
+        })
     }
 }
 
@@ -177,6 +196,9 @@ fn commit(repo: &Path, rev: &str) -> Result<String> {
                 .hint("name one with `--repo PATH`, or give a patch with `--patch FILE`")
                 .into();
         }
+        if text(repo, &["rev-list", "-n", "1", "--all"]).is_ok_and(|newest| newest.is_empty()) {
+            return Failure::nothing(format!("{} has no commits yet", repo.display())).into();
+        }
         error.context(
             Failure::new(format!("`{rev}` names no commit in {}", repo.display()))
                 .hint("name a branch, a tag or a commit id"),
@@ -213,6 +235,17 @@ fn run(repo: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
         ])
         .args(["--no-pager", "--no-optional-locks"])
         .args(arguments)
+        // A hook's own variables would make git look into another repository than the one named.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
+        .env_remove("GIT_COMMON_DIR")
+        .env_remove("GIT_NAMESPACE")
+        .env_remove("GIT_OBJECT_DIRECTORY")
+        .env_remove("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+        .env_remove("GIT_CONFIG_PARAMETERS")
+        .env_remove("GIT_CONFIG_COUNT")
+        .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_TERMINAL_PROMPT", "0")

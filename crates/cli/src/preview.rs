@@ -81,6 +81,15 @@ pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> R
     if subject.diff.iter().all(u8::is_ascii_whitespace) {
         return Err(Failure::nothing("there is nothing to review: the change is empty").into());
     }
+    let parsed = mirilla_diff::parse(&subject.diff);
+    for problem in &parsed.problems {
+        output::worker_line(&format!("note: {}: {problem}", subject.name));
+    }
+    if parsed.files.is_empty() {
+        return Err(Failure::new(format!("there is no diff in {}", subject.name))
+            .hint("give the output of `git diff` or `git show`; a patch names its files in lines that begin with `diff --git` or `---`")
+            .into());
+    }
     if model.is_none() {
         let why = if arguments.no_model {
             "asked not to"

@@ -18,12 +18,16 @@ use mirilla_sim::{GithubOptions, Otherwise, Sim, SimOptions};
 use tokio::sync::watch;
 
 use super::Forge;
+use crate::failure::Failure;
 use crate::serve;
 use crate::serve::process::{LinesTo, Program};
 use crate::settings::{
     Credentials, Environment, GithubAccess, HostSettings, ModelAccess, Secret, Timings,
     WebhookSecrets,
 };
+
+/// Longest time the stages may take to start, on a busy machine too.
+const START_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running host with its simulators.
 pub(super) struct Loopback {
@@ -93,9 +97,15 @@ impl Loopback {
                 let _unheard = ready.send(address);
             }))
         });
-        let address = is_ready
-            .recv_timeout(Duration::from_secs(20))
-            .context("the intake did not start; the workers' log may say why")?;
+        let Ok(address) = is_ready.recv_timeout(START_PATIENCE) else {
+            let said = std::fs::read_to_string(data.path().join("workers.log")).unwrap_or_default();
+            return Err(Failure::new("the stages did not start")
+                .hint(format!(
+                    "what they said:
+{said}"
+                ))
+                .into());
+        };
         let mut client = ClientSettings::new([address.to_string()], "GitHub-Hookshot/simulated");
         client.allow_plain_loopback = true;
         Ok(Self {

@@ -67,7 +67,10 @@ fn summary(previewed: &Previewed) -> String {
         .filter(|line| matches!(line.fate, Fate::Reviewed | Fate::Carried))
         .count();
     let model = match previewed.review.model.as_str() {
-        "" => "no model was asked".to_owned(),
+        "" => format!(
+            "no model was asked, so {} files were not read by one",
+            coverage.len()
+        ),
         model => format!(
             "{model} read {read} of {} files for {}",
             coverage.len(),
@@ -113,7 +116,7 @@ pub(super) fn json(previewed: &Previewed) -> Result<()> {
         "schema": "mirilla.preview.v1",
         "subject": previewed.name,
         "outcome": previewed.review.outcome,
-        "model": previewed.review.model,
+        "model": Some(&previewed.review.model).filter(|model| !model.is_empty()),
         "cost_usd": previewed.review.cost.exact(),
         "usage": previewed.review.usage,
         "findings": findings,

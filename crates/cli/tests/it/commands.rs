@@ -84,3 +84,73 @@ fn the_reference_is_what_the_program_says() {
         "docs/REFERENCE.md is not what the program says: run `cargo run -p mirilla -- config reference > docs/REFERENCE.md`"
     );
 }
+
+#[test]
+fn what_holds_no_diff_is_never_called_clean() {
+    let (code, stdout, stderr) = mirilla(&["review", "--patch", "-"], b"<html>502</html>\n", &[]);
+    assert_eq!((code, stdout.as_str()), (1, ""), "{stderr}");
+    assert!(
+        stderr.contains("there is no diff") && stderr.contains("hint:"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_hint_survives_being_added_as_context() {
+    let (code, _, stderr) = mirilla(
+        &[
+            "review",
+            "--repo",
+            env!("CARGO_MANIFEST_DIR"),
+            "--base",
+            "no-such-branch",
+        ],
+        b"",
+        &[],
+    );
+    assert_eq!(code, 1, "{stderr}");
+    assert!(stderr.contains("hint:"), "{stderr}");
+}
+
+#[test]
+fn a_first_commit_is_reviewed_against_nothing_whatever_a_hook_sets() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .arg("-C")
+            .arg(dir.path())
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(
+            done.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+    };
+    git(&["init", "-q"]);
+    std::fs::write(
+        dir.path().join("a.txt"),
+        "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n",
+    )
+    .unwrap();
+    git(&["add", "a.txt"]);
+    git(&[
+        "-c",
+        "user.name=dana",
+        "-c",
+        "user.email=dana@example.test",
+        "commit",
+        "-q",
+        "-m",
+        "first",
+    ]);
+    let elsewhere = [("GIT_DIR", "/nowhere/at/all")];
+    let (code, stdout, stderr) = mirilla(
+        &["review", "--repo", dir.path().to_str().unwrap()],
+        b"",
+        &elsewhere,
+    );
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("a.txt:1"), "{stdout}{stderr}");
+}
