@@ -2,7 +2,7 @@
 //!
 //! Two figures for two purposes. [`token_bound`] can never be too low, whatever the tokenizer: a token
 //! stands for at least one byte. Money is reserved by it, so that no text can be written that costs
-//! more than was set aside. [`estimate_tokens`] is near the truth on the upper side; chunks are packed
+//! more than was set aside. [`estimate_tokens`] is near the truth; chunks are packed
 //! by it, and if it is too low for some text the provider says so and the chunk is cut in two.
 
 /// Returns the most tokens that `bytes` bytes of text can have.
@@ -13,8 +13,9 @@ pub const fn token_bound(bytes: u64) -> u64 {
 /// Returns about how many tokens a text has, rather too many than too few.
 ///
 /// One token per three letters or digits of a run, one per punctuation mark, one per line break and
-/// per run of blanks, one per two bytes of anything else. Source code in five languages comes out 10 to
-/// 60 % above common byte-pair vocabularies.
+/// per run of blanks, one per two bytes of anything else. Measured on Rust, C, Python, JavaScript, Markdown
+/// and TOML (60 kB each): 18 to 63 % above Claude's older vocabulary. The present one is said to give some
+/// 30 % more tokens, which leaves the estimate between 9 % below and 25 % above.
 pub fn estimate_tokens(text: &[u8]) -> u64 {
     let (mut tokens, mut run, mut blanks, mut others) = (0_u64, 0_u64, 0_u64, 0_u64);
     for &byte in text {
