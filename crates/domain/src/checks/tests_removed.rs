@@ -60,7 +60,7 @@ impl Tests {
         // Without a test in it, it was a helper.
         let deleted_file =
             file.status == FileStatus::Deleted && context.is_test && !removed.is_empty();
-        let lost_assertion = if context.is_test && file.status != FileStatus::Deleted {
+        let lost_assertion = if context.is_test && !deleted_file {
             lost_assertion(source)
         } else {
             None
