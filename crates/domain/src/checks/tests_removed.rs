@@ -1,6 +1,6 @@
 //! Tests that are gone, or assert less.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use mirilla_diff::{FileStatus, Line, LineKind};
 
@@ -50,8 +50,7 @@ impl Tests {
         if file.status == FileStatus::Deleted && !context.is_test {
             self.gone.insert(stem(&lower));
         }
-        let removed = names(source, LineKind::Deleted);
-        let added = names(source, LineKind::Added);
+        let Names { removed, added } = Names::of(source);
         let before: HashSet<&str> = removed.iter().map(|(name, _)| name.as_str()).collect();
         let new = added
             .iter()
@@ -60,7 +59,7 @@ impl Tests {
         // Without a test in it, it was a helper.
         let deleted_file =
             file.status == FileStatus::Deleted && context.is_test && !removed.is_empty();
-        let lost_assertion = if context.is_test && !deleted_file {
+        let lost_assertion = if context.is_test && file.status != FileStatus::Deleted {
             lost_assertion(source)
         } else {
             None
@@ -158,81 +157,77 @@ fn listed(names: &[&(String, u32)]) -> String {
     }
 }
 
-/// The tests that lines of one kind declare, and on which line.
-fn names(source: &Source<'_>, kind: LineKind) -> Vec<(String, u32)> {
-    let side = if kind == LineKind::Deleted {
-        mirilla_diff::Side::Left
-    } else {
-        mirilla_diff::Side::Right
-    };
-    let mut out = Vec::new();
-    for hunk in &source.hunks {
-        // An attribute counts for the next function, whether it is shown as context or changed.
-        let mut attribute = false;
-        for line in hunk
-            .iter()
-            .map(|seen| seen.line)
-            .filter(|line| line.number(side).is_some())
-        {
-            if is_attribute(line.text) {
-                attribute = true;
-                continue;
-            }
-            if let Some(declared) = declaration(line.text) {
-                let is_test = !declared.needs_attribute || attribute;
-                if is_test && line.kind == kind {
-                    out.push((declared.name, line.number(side).unwrap_or(0)));
-                }
-                attribute = false;
-            } else if !is_between(line.text) {
-                attribute = false;
-            }
-        }
-    }
-    out
+/// The tests that changed lines declare, and on which line.
+#[derive(Default)]
+struct Names {
+    removed: Vec<(String, u32)>,
+    added: Vec<(String, u32)>,
 }
 
-/// The first deleted assertion of a hunk that adds none and in which no test is declared away.
+impl Names {
+    fn of(source: &Source<'_>) -> Self {
+        let mut names = Self::default();
+        for hunk in &source.hunks {
+            // An attribute counts for the next function of its side, whether it is context or changed.
+            let (mut old, mut new) = (false, false);
+            for line in hunk.iter().map(|seen| seen.line) {
+                let (on_old, on_new) =
+                    (line.kind != LineKind::Added, line.kind != LineKind::Deleted);
+                if is_attribute(line.text) {
+                    old |= on_old;
+                    new |= on_new;
+                } else if let Some(declared) = declaration(line.text) {
+                    match line.kind {
+                        LineKind::Deleted if !declared.needs_attribute || old => {
+                            names.removed.push((declared.name, line.old.unwrap_or(0)));
+                        }
+                        LineKind::Added if !declared.needs_attribute || new => {
+                            names.added.push((declared.name, line.new.unwrap_or(0)));
+                        }
+                        _ => {}
+                    }
+                    old &= !on_old;
+                    new &= !on_new;
+                } else if (old || new) && !is_between(line.text) {
+                    old &= !on_old;
+                    new &= !on_new;
+                }
+            }
+        }
+        names
+    }
+}
+
+/// The first deleted assertion of a hunk that adds no code and in which no test is declared away, if the
+/// file has fewer assertions than before.
 fn lost_assertion(source: &Source<'_>) -> Option<u32> {
-    let added: HashSet<&[u8]> = source.added().map(|line| line.text.trim_ascii()).collect();
-    let mut counts: BTreeMap<LineKindKey, usize> = BTreeMap::new();
     let mut first = None;
     for hunk in &source.hunks {
-        let lines: Vec<Line<'_>> = hunk.iter().map(|seen| seen.line).collect();
-        let declares_away = lines
-            .iter()
-            .any(|line| line.kind == LineKind::Deleted && declaration(line.text).is_some());
-        let adds_code = lines
-            .iter()
-            .any(|line| line.kind == LineKind::Added && !line.text.trim_ascii().is_empty());
-        let lost = |line: &&Line<'_>| line.kind == LineKind::Deleted && is_assertion(line.text);
-        if !lines.iter().any(|line| lost(&line)) && first.is_none() && counts.is_empty() {
+        let of = |kind: LineKind| {
+            hunk.iter()
+                .map(|seen| seen.line)
+                .filter(move |line| line.kind == kind)
+        };
+        let adds_code = of(LineKind::Added).any(|line| !line.text.trim_ascii().is_empty());
+        let declares_away = || of(LineKind::Deleted).any(|line| declaration(line.text).is_some());
+        if adds_code || declares_away() {
             continue;
         }
-        for line in lines.iter().filter(|line| is_assertion(line.text)) {
-            let key = match line.kind {
-                LineKind::Deleted if !added.contains(line.text.trim_ascii()) => {
-                    if !declares_away && !adds_code {
-                        first = first.or(line.old);
-                    }
-                    LineKindKey::Deleted
-                }
-                LineKind::Added => LineKindKey::Added,
-                _ => continue,
-            };
-            let count = counts.entry(key).or_default();
-            *count = count.saturating_add(1);
-        }
+        first = first.or_else(|| of(LineKind::Deleted).find(|line| is_assertion(line.text)));
     }
-    let count = |key: LineKindKey| counts.get(&key).copied().unwrap_or(0);
-    first.filter(|_| count(LineKindKey::Added) < count(LineKindKey::Deleted))
-}
-
-/// Which side an assertion was counted on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum LineKindKey {
-    Added,
-    Deleted,
+    let line: Line<'_> = first?;
+    let count = |kind: LineKind| {
+        source
+            .lines()
+            .filter(|line| line.kind == kind && is_assertion(line.text))
+            .count()
+    };
+    let moved = source
+        .added()
+        .any(|added| added.text.trim_ascii() == line.text.trim_ascii());
+    (!moved && count(LineKind::Added) < count(LineKind::Deleted))
+        .then_some(line.old)
+        .flatten()
 }
 
 /// Source code, by extension; the path is lower-case.

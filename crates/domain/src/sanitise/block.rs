@@ -290,7 +290,7 @@ impl Reader<'_> {
             if !first && (!line.contains('|') || self.ends_table()) {
                 break;
             }
-            let mut cells: Vec<Vec<Inline>> = lines::cells(line)
+            let mut cells: Vec<Vec<Inline>> = lines::row(line, columns.len())
                 .iter()
                 .map(|cell| inline::parse(cell))
                 .collect();

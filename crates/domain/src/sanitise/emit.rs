@@ -186,11 +186,7 @@ impl Place<'_> {
                 let apart = space(self.previous) && space(next) && !self.at_start;
                 !(inside || apart)
             }
-            '~' => {
-                !space(self.previous)
-                    || self.at_start
-                    || next.is_none_or(|n| n == '~' || n.is_whitespace())
-            }
+            '~' => !space(self.previous) || next.is_none_or(|n| n == '~' || n.is_whitespace()),
             '<' => next.is_none_or(|n| n.is_ascii_alphabetic() || matches!(n, '/' | '?' | '!')),
             '&' => {
                 next.is_none_or(|n| n == '#' || n.is_ascii_alphanumeric()) && self.entity_follows()

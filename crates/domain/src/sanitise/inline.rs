@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{entity, html};
+use super::{entity, html, neutral};
 
 /// How many unclosed emphasis markers are remembered; later ones are text.
 const MAX_OPEN: usize = 32;
@@ -315,6 +315,10 @@ impl<'a> Lexer<'a> {
             push(&mut children, close(node));
         }
         let span = match (c, len) {
+            // `__init__` is a name, however it would be rendered.
+            ('_', 2) if is_identifier(&children) => {
+                Inline::Code(format!("__{}__", neutral::plain(&children)))
+            }
             ('~', _) => Inline::Span(Style::Strike, children),
             (_, 1) => Inline::Span(Style::Emph, children),
             (_, 2) => Inline::Span(Style::Strong, children),
@@ -556,6 +560,11 @@ fn close(node: Node) -> Inline {
         Node::Done(inline) => inline,
         Node::Open(c, len) => Inline::Text(std::iter::repeat_n(c, len).collect()),
     }
+}
+
+/// One word of letters, digits and underscores.
+fn is_identifier(inlines: &[Inline]) -> bool {
+    matches!(inlines, [Inline::Text(text)] if text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }
 
 /// Appends, joining adjacent text.

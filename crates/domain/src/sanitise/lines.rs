@@ -206,6 +206,34 @@ pub(super) fn alignments(line: &str) -> Option<Vec<Align>> {
         .collect()
 }
 
+/// Splits a table row into `columns` cells. If there are more bars than that, those inside code spans do
+/// not count: renderers count them, people who write `a|b` do not mean them to.
+pub(super) fn row(line: &str, columns: usize) -> Vec<String> {
+    let plain = cells(line);
+    if plain.len() <= columns {
+        return plain;
+    }
+    // Every other part between backticks is code; a bar in it is escaped.
+    let parts: Vec<&str> = line.split('`').collect();
+    let escaped: Vec<String> = parts
+        .iter()
+        .enumerate()
+        .map(|(index, part)| {
+            if index & 1 == 1 {
+                part.replace('|', "\\|")
+            } else {
+                (*part).to_owned()
+            }
+        })
+        .collect();
+    let careful = cells(&escaped.join("`"));
+    if careful.len() == columns {
+        careful
+    } else {
+        plain
+    }
+}
+
 /// Splits a table row at its unescaped bars; `\|` becomes a bar.
 pub(super) fn cells(line: &str) -> Vec<String> {
     let text = line.trim();

@@ -183,7 +183,8 @@ fn constructs_are_closed_and_escaped() {
         "2**10**3 and foo*bar*baz",
         "2\\*\\*10\\*\\*3 and foo\\*bar\\*baz",
     );
-    check("_private and __init__", "\\_private and **init**");
+    check("_private and __init__", "\\_private and `__init__`");
+    check("__bold words__ and **x**", "**bold words** and **x**");
     check("# Heading", "**Heading**");
     check(
         "Title\n===\n\ntext\n---\nmore",
