@@ -216,7 +216,7 @@ impl Posting<'_> {
             findings_sha256: Some(digest),
             ..self.job.clone()
         };
-        self.write(job).await
+        self.rewrite(job).await
     }
 
     async fn leased(&mut self, review: Option<&ReadReview>) -> Result<Report, StageError> {
@@ -418,11 +418,7 @@ impl Posting<'_> {
         ))
     }
 
-    /// Writes the job's row and keeps the claim.
-    async fn write(&mut self, job: Job) -> Result<(), StageError> {
-        self.rewrite(job).await
-    }
-
+    /// Writes the job's row.
     async fn rewrite(&mut self, job: Job) -> Result<(), StageError> {
         let job = Job {
             updated_at: self.ports.clock.now(),

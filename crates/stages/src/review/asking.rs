@@ -8,6 +8,7 @@ use std::time::Duration;
 use mirilla_domain::chunk::token_bound;
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::money::{PicoUsd, Reservation};
+use mirilla_domain::price::REQUEST_OVERHEAD_TOKENS;
 use mirilla_domain::prompt::Question;
 use mirilla_ports::meter::Reserved;
 use mirilla_ports::model::Answer;
@@ -23,8 +24,6 @@ const EXPIRY_MARGIN: Duration = Duration::from_secs(120);
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 /// Longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(320);
-/// Tokens a provider adds around a prompt, at most.
-const FRAME_TOKENS: u64 = 1_000;
 
 /// Everything a call needs.
 pub(super) struct Asking<'a> {
@@ -154,7 +153,7 @@ impl Asking<'_> {
 
     /// Returns the most the call can cost.
     fn worst_case(&self, question: &Question) -> Result<PicoUsd, StageError> {
-        let input = token_bound(question.bytes()).saturating_add(FRAME_TOKENS);
+        let input = token_bound(question.bytes()).saturating_add(REQUEST_OVERHEAD_TOKENS);
         self.settings
             .prices
             .worst_case(self.model.id(), input, question.max_tokens)
