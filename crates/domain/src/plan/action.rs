@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CoverageReport, Item, ItemFate, JobFacts, NewReview, Tally};
+use super::{CoverageReport, Item, ItemFate, JobFacts, NewReview, Source, Tally};
 use crate::anchor::Anchor;
 use crate::escape;
 use crate::ids::{CommentId, Fingerprint, ReviewId};
@@ -79,9 +79,19 @@ impl Plan {
     /// Returns the line for the log:
     /// `3 findings, 1 off-diff, 1 already posted -> review posted: 1 comment (HIGH) Pay.java:88`.
     ///
-    /// Paths in it are escaped for terminals.
+    /// Findings of the deterministic checks are counted apart. Paths in it are escaped for terminals.
     pub fn counts(&self) -> String {
-        let mut parts = vec![counted(self.tally.found, "finding")];
+        let by_checks = self
+            .items
+            .iter()
+            .filter(|item| item.source == Source::Floor)
+            .count();
+        let found = counted(self.tally.found, "finding");
+        let found = match by_checks {
+            0 => found,
+            count => format!("{found} ({count} by fixed checks)"),
+        };
+        let mut parts = vec![found];
         let mut part = |count: usize, what: &str| {
             if count > 0 {
                 parts.push(format!("{count} {what}"));

@@ -30,10 +30,10 @@ pub(super) fn answer(prompt: &Prompt) -> String {
     // Stable, so that equal ones stay in the order of the prompt.
     findings.sort_by_key(|finding| rank(finding.severity));
     findings.truncate(MAX_FINDINGS);
-    let summary = match (files.len(), findings.len()) {
-        (0, _) => "No numbered lines were shown.".to_owned(),
-        (files, 0) => format!("Read {files} file(s); nothing to report."),
-        (files, found) => format!("Read {files} file(s); {found} finding(s)."),
+    let summary = match findings.first() {
+        _ if files.is_empty() => "No numbered lines were shown.".to_owned(),
+        None => "Nothing to report in what was shown.".to_owned(),
+        Some(worst) => format!("Look at this first: {} ({}).", worst.title, worst.path),
     };
     fit(prompt.schema.as_ref(), &summary, &findings).to_string()
 }

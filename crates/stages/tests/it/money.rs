@@ -42,9 +42,11 @@ async fn an_answer_that_is_lost_is_paid_in_full_and_asked_again() {
 async fn without_usage(cap: PicoUsd) -> Host {
     let mut host = Host::new(TWO_DEFECTS);
     host.policy.max_usd = cap;
-    host.sim
-        .messages()
-        .answer_all_when("no usage", |_| true, |_| Scripted::nothing_found().without_usage());
+    host.sim.messages().answer_all_when(
+        "no usage",
+        |_| true,
+        |_| Scripted::nothing_found().without_usage(),
+    );
     let gate = Arc::new(Gate::open());
     host.deliver(&gate, &host.deliveries()[0]).await;
     assert_eq!(host.run(&gate).await, Ended::Quiet);
@@ -55,7 +57,10 @@ async fn without_usage(cap: PicoUsd) -> Host {
 async fn an_answer_without_usage_is_booked_within_what_was_set_aside() {
     let ample = PicoUsd::from_micro(1_000_000);
     let booked = without_usage(ample).await.spent_on_review().await;
-    assert!(booked > PicoUsd::ZERO, "an answer without usage is not free");
+    assert!(
+        booked > PicoUsd::ZERO,
+        "an answer without usage is not free"
+    );
     // One unit less than the estimate: either nothing is sent, or no more than this is booked.
     let cap = booked.minus(PicoUsd::new(1));
     let spent = without_usage(cap).await.spent_on_review().await;
