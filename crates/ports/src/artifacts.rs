@@ -1,7 +1,12 @@
 //! Named objects: snapshots, checkpoints and findings.
 
+use std::fmt;
+use std::time::Duration;
+
 use async_trait::async_trait;
+use mirilla_domain::ids::Timestamp;
 use mirilla_domain::snapshot::StoredObject;
+use serde::{Deserialize, Serialize};
 
 /// Why an object could not be stored or read.
 #[derive(Debug, thiserror::Error)]
@@ -77,4 +82,57 @@ pub trait ArtifactWriter: Send {
 
     /// Makes the object visible under its key.
     async fn finish(self: Box<Self>) -> Result<StoredObject, ArtifactError>;
+}
+
+/// What a signed address allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Right {
+    /// Read the object, whole or in ranges.
+    Read,
+    /// Write the object, whatever is there.
+    Replace,
+    /// Write the object if it does not exist yet.
+    Create,
+}
+
+/// A signed address: whoever holds it has this one right to this one object.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// The object.
+    pub key: String,
+    /// What may be done.
+    pub right: Right,
+    /// The address. A credential: it is never logged.
+    pub url: String,
+}
+
+impl fmt::Debug for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grant")
+            .field("key", &self.key)
+            .field("right", &self.right)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Everything one reviewer may touch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grants {
+    /// The signed addresses.
+    pub grants: Vec<Grant>,
+    /// When they stop working.
+    pub expires_at: Timestamp,
+}
+
+/// Hands out rights to single objects to a process that has none of its own.
+#[async_trait]
+pub trait GrantObjects: Send + Sync {
+    /// Signs an address for each object, valid for `valid`; `None` where a reviewer's process is
+    /// bounded by other means and opens the store itself.
+    async fn grant(
+        &self,
+        objects: &[(String, Right)],
+        valid: Duration,
+    ) -> Result<Option<Grants>, ArtifactError>;
 }

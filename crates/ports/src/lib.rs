@@ -15,11 +15,11 @@ pub mod model;
 pub mod queue;
 pub mod secrets;
 
-pub use artifacts::{ArtifactError, ArtifactWriter, Artifacts};
+pub use artifacts::{ArtifactError, ArtifactWriter, Artifacts, GrantObjects, Grants};
 pub use clock::{Clock, Entropy};
 pub use forge::{ForgeError, ForgeRead, ForgeWrite};
 pub use ledger::{Heads, HeadsWrite, Ledger, LedgerError};
-pub use meter::{Meter, MeterError, MeterSweep};
+pub use meter::{Meter, MeterError, MeterSweep, ReviewLeases};
 pub use model::{Model, ModelError};
 pub use queue::{Queue, QueueDepth, QueueError, QueueSend};
 pub use secrets::{SecretsError, WebhookSecrets};

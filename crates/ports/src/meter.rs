@@ -1,7 +1,7 @@
 //! Purses and reservations: money is set aside before a call and settled after it.
 
 use async_trait::async_trait;
-use mirilla_domain::ids::Timestamp;
+use mirilla_domain::ids::{JobId, Timestamp};
 use mirilla_domain::money::{PicoUsd, Purse, Reservation};
 
 /// Why the meter did not do what it was asked.
@@ -66,4 +66,34 @@ pub trait MeterSweep: Send + Sync {
     /// Gives expired `held` reservations back and books expired `sent` ones in full; returns how
     /// many of each.
     async fn settle_expired(&self, now: Timestamp) -> Result<(u64, u64), MeterError>;
+}
+
+/// Whether a reviewer may read a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leased {
+    /// Yes, until the moment asked for.
+    Granted,
+    /// Somebody else reads it until then.
+    Busy(Timestamp),
+}
+
+/// Who reads a snapshot at the moment. Kept beside the money, because a reviewer reaches no ledger.
+///
+/// A lease that has run out is nobody's: it tells a dead reviewer from a slow one.
+#[async_trait]
+pub trait ReviewLeases: Send + Sync {
+    /// Takes a job until `until`, if nobody but the owner of `token` holds it at `now`.
+    async fn take(
+        &self,
+        job: &JobId,
+        token: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Leased, MeterError>;
+
+    /// Gives a job back; that somebody else holds it by now is no error, and changes nothing.
+    async fn give_back(&self, job: &JobId, token: &str) -> Result<(), MeterError>;
+
+    /// Returns until when somebody holds the job; `None` if nobody ever did or it was given back.
+    async fn held_until(&self, job: &JobId) -> Result<Option<Timestamp>, MeterError>;
 }

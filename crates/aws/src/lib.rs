@@ -1,0 +1,1 @@
+//! DynamoDB, SQS, S3, Secrets Manager, KMS and Lambda behind the ports.

@@ -1,0 +1,1 @@
+//! AWS on one machine, for tests.

@@ -1,0 +1,2 @@
+//! The collector function.
+fn main() {}

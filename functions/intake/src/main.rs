@@ -1,0 +1,2 @@
+//! The intake function.
+fn main() {}

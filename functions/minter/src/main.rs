@@ -1,0 +1,2 @@
+//! The minter function.
+fn main() {}

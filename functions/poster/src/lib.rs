@@ -1,0 +1,1 @@
+//! The poster function.

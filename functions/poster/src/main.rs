@@ -1,0 +1,2 @@
+//! The poster function.
+fn main() {}

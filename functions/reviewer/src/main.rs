@@ -1,0 +1,2 @@
+//! The reviewer function.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The sweeper function.
+fn main() {}
