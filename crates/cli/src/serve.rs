@@ -225,7 +225,6 @@ impl Host<'_> {
     fn sweeper(&self) -> ChildSettings {
         ChildSettings::Sweeper(SweeperSettings {
             data_dir: self.settings.data_dir.clone(),
-            policy: self.settings.policy.clone(),
             timings: self.settings.timings,
         })
     }

@@ -321,7 +321,6 @@ pub(crate) struct PosterSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SweeperSettings {
     pub(crate) data_dir: PathBuf,
-    pub(crate) policy: OperatorPolicy,
     pub(crate) timings: Timings,
 }
 

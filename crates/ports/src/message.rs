@@ -1,9 +1,11 @@
 //! What travels between the stages.
 //!
-//! **Invariant:** a message holds ids and keys, never content.
+//! **Invariant:** a message holds ids, keys and rights to objects, never content.
 
 use mirilla_domain::ids::{AttemptNo, JobId};
 use serde::{Deserialize, Serialize};
+
+use crate::artifacts::Grants;
 
 /// A message of any queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +32,9 @@ pub enum Message {
         attempt: AttemptNo,
         /// Who pays, at most how much: the reviewer has no ledger to look in.
         purses: Vec<mirilla_domain::money::CappedPurse>,
+        /// What it may touch, where it has no rights of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grants: Option<Grants>,
     },
     /// Post findings, or what there is without them.
     #[serde(rename = "post.v1")]

@@ -11,11 +11,12 @@ use mirilla_domain::ids::{JobId, Timestamp, sha256};
 use mirilla_domain::job::{Claim, Job, JobState, Stage};
 use mirilla_domain::money::{CappedPurse, PicoUsd, Purse};
 use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, StoredObject, TRUSTED_PATHS};
+use mirilla_ports::artifacts::Right;
 use mirilla_ports::ledger::{Claimed, Transaction};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::{
-    Artifacts, Clock, Entropy, ForgeError, ForgeRead, HeadsWrite, Ledger, QueueSend,
+    Artifacts, Clock, Entropy, ForgeError, ForgeRead, GrantObjects, HeadsWrite, Ledger, QueueSend,
 };
 
 use crate::error::StageError;
@@ -26,6 +27,8 @@ use crate::report::Report;
 pub const COLLECT_LEASE: Duration = Duration::from_secs(330);
 /// How often a snapshot is begun anew because the pull request moved, before the message goes back.
 const MAX_ROUNDS: u32 = 3;
+/// How long a reviewer's rights to its objects last: as long as its message stays hidden.
+pub const GRANT_VALIDITY: Duration = Duration::from_secs(60 * 60);
 /// Largest archive that is kept, compressed.
 pub const MAX_ARCHIVE_BYTES: u64 = 300_000_000;
 
@@ -38,6 +41,8 @@ pub struct CollectPorts<'a> {
     pub heads: &'a dyn HeadsWrite,
     /// Snapshots.
     pub artifacts: &'a dyn Artifacts,
+    /// The reviewer's rights to one job's objects.
+    pub grants: &'a dyn GrantObjects,
     /// The next stages.
     pub queue: &'a dyn QueueSend,
     /// The forge, read only.
@@ -346,7 +351,7 @@ async fn hand_over(
         updated_at: now,
         ..job.clone()
     };
-    let message = review_message(settings, &collected, now);
+    let message = review_message(ports, settings, &collected, now).await?;
     live::committed(
         ports.ledger,
         Transaction {
@@ -362,14 +367,15 @@ async fn hand_over(
     Ok(Report::silent(job.id.clone(), "collected"))
 }
 
-/// The snapshot was taken, but the message about it may not have been sent before a crash.
+/// The snapshot was taken, but its message may not have been sent before a crash, or its reviewer
+/// died: the sweeper sends such a job back here, because only a collector hands out rights.
 async fn announce_again(
     ports: CollectPorts<'_>,
     settings: &CollectSettings,
     id: &JobId,
 ) -> Result<Report, StageError> {
     let job = ports.ledger.job(id).await?.ok_or(StageError::UnknownJob)?;
-    let message = review_message(settings, &job, ports.clock.now());
+    let message = review_message(ports, settings, &job, ports.clock.now()).await?;
     ports
         .queue
         .send(QueueName::Review, &message, Duration::ZERO)
@@ -378,7 +384,12 @@ async fn announce_again(
 }
 
 /// Returns the message that lets a reviewer read a job's snapshot, with the purses that pay.
-pub fn review_message(settings: &CollectSettings, job: &Job, now: Timestamp) -> Message {
+async fn review_message(
+    ports: CollectPorts<'_>,
+    settings: &CollectSettings,
+    job: &Job,
+    now: Timestamp,
+) -> Result<Message, StageError> {
     let day = utc_day(now);
     let account = mirilla_domain::ids::Account::parse(job.repo_name.owner()).ok();
     let mut purses = vec![
@@ -397,11 +408,36 @@ pub fn review_message(settings: &CollectSettings, job: &Job, now: Timestamp) -> 
             cap: settings.account_month_cap,
         });
     }
-    Message::ReviewV1 {
+    let grants = ports
+        .grants
+        .grant(&review_objects(job), GRANT_VALIDITY)
+        .await?;
+    Ok(Message::ReviewV1 {
         job: job.id.clone(),
         attempt: job.attempt,
         purses,
-    }
+        grants,
+    })
+}
+
+/// Returns the objects that one reviewer may touch, and how: its snapshot, its checkpoint, and the
+/// findings of this attempt, once.
+fn review_objects(job: &Job) -> Vec<(String, Right)> {
+    let findings = Keys::findings(&job.id, job.attempt);
+    vec![
+        (Keys::meta(&job.id), Right::Read),
+        (Keys::diff(&job.id), Right::Read),
+        (Keys::rules(&job.id), Right::Read),
+        (Keys::prior(&job.id), Right::Read),
+        (
+            Keys::archive(&job.key.pull_request(), &job.key.head),
+            Right::Read,
+        ),
+        (Keys::progress(&job.id), Right::Read),
+        (Keys::progress(&job.id), Right::Replace),
+        (findings.clone(), Right::Read),
+        (findings, Right::Create),
+    ]
 }
 
 /// Returns `owner/name#12 head=1234567`: how a job is named in lines for people.

@@ -16,7 +16,6 @@ use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::{Artifacts, Clock, Ledger, MeterSweep, QueueDepth, QueueSend};
 
-use crate::collect::{CollectSettings, review_message};
 use crate::error::StageError;
 use crate::live;
 
@@ -54,8 +53,6 @@ pub struct SweepSettings {
     pub probe_window: Duration,
     /// Most rows looked at in one run, so that a run always ends.
     pub limit: usize,
-    /// What a restarted review may cost.
-    pub collect: CollectSettings,
 }
 
 /// What one run did.
@@ -91,7 +88,7 @@ pub async fn sweep(
         if job.is_claimed(now) || !is_dead(ports, settings, &job, now).await? {
             continue;
         }
-        restart(ports, settings, &job, now, &mut swept).await?;
+        restart(ports, &job, now, &mut swept).await?;
     }
     if probe {
         let since = Timestamp::new(now.get().saturating_sub(millis(settings.probe_window)));
@@ -145,7 +142,6 @@ const fn queue_of(state: JobState) -> QueueName {
 
 async fn restart(
     ports: SweepPorts<'_>,
-    settings: &SweepSettings,
     job: &Job,
     now: Timestamp,
     swept: &mut Swept,
@@ -202,17 +198,17 @@ async fn restart(
             };
             (QueueName::Post, message, next)
         }
-        JobState::Collected => {
-            let next = Job {
+        // The collector, which alone hands out rights to the snapshot, announces it again.
+        JobState::Collected => (
+            QueueName::Collect,
+            Message::CollectV1 {
+                job: job.id.clone(),
+            },
+            Job {
                 attempt: job.attempt.next(),
                 ..next
-            };
-            (
-                QueueName::Review,
-                review_message(&settings.collect, &next, now),
-                next,
-            )
-        }
+            },
+        ),
         _ => (
             QueueName::Collect,
             Message::CollectV1 {

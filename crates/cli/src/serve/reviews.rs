@@ -68,6 +68,7 @@ async fn next(host: &Host<'_>) -> Result<bool> {
         job,
         attempt,
         purses,
+        grants: _,
     }) = serde_json::from_str(&received.body)
     else {
         tracing::error!("a message of the review queue is not a review message; it is set aside");

@@ -46,6 +46,7 @@ pub(super) async fn run(mut link: Link, settings: CollectorSettings) -> Result<(
                 ledger,
                 heads,
                 artifacts,
+                grants: artifacts,
                 queue,
                 forge: &forge,
                 clock: clock.as_ref(),
@@ -73,7 +74,7 @@ pub(super) async fn run(mut link: Link, settings: CollectorSettings) -> Result<(
 }
 
 /// Returns what the collector takes from the operator's policy.
-pub(crate) fn stage_settings(policy: &OperatorPolicy) -> CollectSettings {
+fn stage_settings(policy: &OperatorPolicy) -> CollectSettings {
     CollectSettings {
         trusted_bases: policy.trusted_bases.clone(),
         keep_archive: true,

@@ -8,7 +8,6 @@ use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalMeter, LocalQueue};
 use mirilla_stages::sweep::{SweepPorts, SweepSettings, sweep};
 
 use super::super::protocol::{FromChild, Link};
-use super::collector::stage_settings;
 use super::surroundings;
 use crate::settings::SweeperSettings;
 
@@ -26,7 +25,6 @@ pub(super) async fn run(mut link: Link, settings: SweeperSettings) -> Result<()>
         stalled_after: settings.timings.lost_after.saturating_mul(10),
         probe_window: Duration::from_secs(24 * 60 * 60),
         limit: 1_000,
-        collect: stage_settings(&settings.policy),
     };
     let ports = SweepPorts {
         ledger: &ledger,

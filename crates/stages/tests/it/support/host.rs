@@ -333,7 +333,6 @@ impl Host {
             stalled_after: Duration::from_secs(900),
             probe_window: Duration::from_secs(86_400),
             limit: 1_000,
-            collect: self.collect_settings(),
         };
         sweep(ports, &settings, probe).await.unwrap();
     }
@@ -420,6 +419,7 @@ impl Host {
                     ledger: &ledger,
                     heads: &heads,
                     artifacts: &artifacts,
+                    grants: &self.artifacts(),
                     queue: &queue,
                     forge: &forge,
                     clock,
@@ -437,6 +437,7 @@ impl Host {
                 job,
                 attempt,
                 purses,
+                grants: _,
             } => {
                 let heads = LocalHeads::open(&self.dir().heads()).unwrap();
                 let (heads, meter) = (gated(&heads, gate), self.meter());
