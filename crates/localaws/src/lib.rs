@@ -1,1 +1,15 @@
-//! AWS on one machine, for tests.
+//! AWS on one machine, for tests and `cargo xtask local`.
+//!
+//! [`Venv`] installs the emulator, with exact versions, into the project's own cache folder the first
+//! time it is needed. [`Emulator`] runs one on a free loopback port, for as long as its value lives.
+//!
+//! **Invariant:** nothing listens beyond loopback, nothing of the caller's environment reaches the
+//! emulator or the functions it runs, and nothing is written outside the project's `.cache` folder.
+
+mod emulator;
+mod venv;
+
+pub use emulator::{
+    ACCOUNT_ID, Emulator, Options, REGION, TEST_ACCESS_KEY_ID, TEST_SECRET_ACCESS_KEY,
+};
+pub use venv::{Venv, project_root};
