@@ -31,10 +31,11 @@ use mirilla_domain::snapshot::{
     Keys, PullRequest, RepoFile, SnapshotMeta, TRUSTED_PATHS, TrustedFiles,
 };
 use mirilla_domain::thread::Existing;
-use mirilla_local::{DataDir, DirArtifacts, LocalMeter, OsEntropy, SystemClock};
+use mirilla_local::{DataDir, DirArtifacts, LocalMeter};
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::{Artifacts as _, Clock as _, Heads, LedgerError};
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings, effective_policy};
+use mirilla_system::{OsEntropy, SystemClock};
 
 use crate::arguments;
 use crate::failure::Failure;

@@ -19,18 +19,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use mirilla_local::{DataDir, FindingsEvents, LocalLedger, LocalQueue, OsEntropy, SystemClock};
+use mirilla_local::{DataDir, FindingsEvents, LocalLedger, LocalQueue};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
-use mirilla_ports::{Entropy as _, Ledger as _, QueueSend as _};
+use mirilla_ports::{Entropy as _, QueueSend as _};
+use mirilla_system::{OsEntropy, SystemClock};
 use tokio::sync::watch;
 
 use crate::settings::{
-    CollectorSettings, Credentials, HostSettings, IntakeChildSettings, MinterSettings, MinterStage,
+    CollectorSettings, Credentials, HostSettings, IntakeChildSettings, MinterSettings,
     PosterSettings, Secret, SweeperSettings, TokenFrom,
 };
+use mirilla_ports::tokens::{MintRequest, NoToken};
+use mirilla_stages::mint::{self, Reach};
 use process::Child;
-use protocol::{ChildSettings, FromChild, NoToken, ToChild};
+use protocol::{ChildSettings, FromChild, ToChild};
 use tokens::Minters;
 
 /// Longest pause before a child that keeps ending is started again.
@@ -60,15 +63,15 @@ pub(crate) async fn run(
             Credentials::App { id, key } => {
                 let minter = |stage| {
                     ChildSettings::Minter(MinterSettings {
-                        stage,
+                        reach: stage,
                         github: settings.github.clone(),
                         app_id: id.clone(),
                         key: key.clone(),
                     })
                 };
                 tokio::join!(
-                    tokens::serve(&host, MinterStage::Read, || minter(MinterStage::Read)),
-                    tokens::serve(&host, MinterStage::Write, || minter(MinterStage::Write)),
+                    tokens::serve(&host, Reach::Read, || minter(Reach::Read)),
+                    tokens::serve(&host, Reach::Write, || minter(Reach::Write)),
                 );
             }
             Credentials::Tokens { .. } => std::future::pending().await,
@@ -77,12 +80,8 @@ pub(crate) async fn run(
     let stages = async {
         tokio::join!(
             host.keep(None, || host.intake(), &ready),
-            host.keep(Some(MinterStage::Read), || host.collector(), &|_| ()),
-            host.keep(
-                Some(MinterStage::Write),
-                || host.poster(&marker_key),
-                &|_| ()
-            ),
+            host.keep(Some(Reach::Read), || host.collector(), &|_| ()),
+            host.keep(Some(Reach::Write), || host.poster(&marker_key), &|_| ()),
             host.keep(None, || host.sweeper(), &|_| ()),
             reviews::serve(&host),
             announce(&data),
@@ -108,7 +107,7 @@ impl Host<'_> {
     #[expect(clippy::infinite_loop, reason = "it ends with the supervisor")]
     async fn keep(
         &self,
-        tokens: Option<MinterStage>,
+        tokens: Option<Reach>,
         settings: impl Fn() -> ChildSettings,
         ready: &impl Fn(SocketAddr),
     ) {
@@ -143,7 +142,7 @@ impl Host<'_> {
     async fn converse(
         &self,
         child: &mut Child,
-        tokens: Option<MinterStage>,
+        tokens: Option<Reach>,
         ready: &impl Fn(SocketAddr),
     ) -> Result<()> {
         while let Some(line) = child.link.next::<FromChild>().await? {
@@ -153,9 +152,9 @@ impl Host<'_> {
                         ready(address);
                     }
                 }
-                FromChild::NeedToken { job, fresh } => {
+                FromChild::NeedToken(request) => {
                     let token = match tokens {
-                        Some(stage) => self.token(stage, &job, fresh).await,
+                        Some(reach) => self.token(reach, &request).await,
                         None => Err(NoToken::unavailable("this stage needs no token")),
                     };
                     child.link.send(&ToChild::Token { token }).await?;
@@ -168,25 +167,12 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Returns a token for a job's repository and nothing else: the child names a job, the ledger
-    /// says which repository that is.
-    async fn token(
-        &self,
-        stage: MinterStage,
-        job: &mirilla_domain::ids::JobId,
-        fresh: bool,
-    ) -> Result<Secret, NoToken> {
+    /// Returns a token for a job's repository and nothing else.
+    async fn token(&self, reach: Reach, request: &MintRequest) -> Result<Secret, NoToken> {
         let ledger = LocalLedger::open(&self.data.ledger())
             .map_err(|error| NoToken::unavailable(error.to_string()))?;
-        let job = ledger
-            .job(job)
-            .await
-            .map_err(|error| NoToken::unavailable(error.to_string()))?
-            .ok_or_else(|| NoToken::unavailable("there is no such job"))?;
-        let installation = job.installation.ok_or(NoToken::NotInstalled)?;
-        self.minters
-            .mint(stage, job.key.forge, job.key.repo, installation, fresh)
-            .await
+        let place = mint::place(&ledger, &request.job, reach).await?;
+        self.minters.mint(reach, place, request.fresh).await
     }
 
     fn intake(&self) -> ChildSettings {
@@ -205,7 +191,7 @@ impl Host<'_> {
         ChildSettings::Collector(CollectorSettings {
             data_dir: self.settings.data_dir.clone(),
             github: self.settings.github.clone(),
-            token: self.token_from(MinterStage::Read),
+            token: self.token_from(Reach::Read),
             policy: self.settings.policy.clone(),
             timings: self.settings.timings,
         })
@@ -215,7 +201,7 @@ impl Host<'_> {
         ChildSettings::Poster(PosterSettings {
             data_dir: self.settings.data_dir.clone(),
             github: self.settings.github.clone(),
-            token: self.token_from(MinterStage::Write),
+            token: self.token_from(Reach::Write),
             marker_key: marker_key.clone(),
             policy: self.settings.policy.clone(),
             timings: self.settings.timings,
@@ -229,13 +215,11 @@ impl Host<'_> {
         })
     }
 
-    fn token_from(&self, stage: MinterStage) -> TokenFrom {
+    fn token_from(&self, stage: Reach) -> TokenFrom {
         match (&self.settings.credentials, stage) {
             (Credentials::App { .. }, _) => TokenFrom::Minter,
-            (Credentials::Tokens { read, .. }, MinterStage::Read) => TokenFrom::Fixed(read.clone()),
-            (Credentials::Tokens { write, .. }, MinterStage::Write) => {
-                TokenFrom::Fixed(write.clone())
-            }
+            (Credentials::Tokens { read, .. }, Reach::Read) => TokenFrom::Fixed(read.clone()),
+            (Credentials::Tokens { write, .. }, Reach::Write) => TokenFrom::Fixed(write.clone()),
         }
     }
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use mirilla_domain::money::PicoUsd;
 use mirilla_domain::settings::OperatorPolicy;
+use mirilla_stages::mint::Reach;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -324,30 +325,10 @@ pub(crate) struct SweeperSettings {
     pub(crate) timings: Timings,
 }
 
-/// Which stage a minter makes tokens for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum MinterStage {
-    /// Tokens that read.
-    Read,
-    /// Tokens that write reviews.
-    Write,
-}
-
-impl MinterStage {
-    /// Returns the name of the minter's process.
-    pub(crate) const fn process_name(self) -> &'static str {
-        match self {
-            Self::Read => "minter-read",
-            Self::Write => "minter-write",
-        }
-    }
-}
-
 /// What a minter child is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MinterSettings {
-    pub(crate) stage: MinterStage,
+    pub(crate) reach: Reach,
     pub(crate) github: GithubAccess,
     pub(crate) app_id: String,
     pub(crate) key: Secret,

@@ -22,7 +22,7 @@ pub(crate) fn send(arguments: &Send) -> Result<ExitCode> {
     }
     let delivery = match &arguments.delivery {
         Some(id) => id.clone(),
-        None => mirilla_local::OsEntropy::open()?.hex(16),
+        None => mirilla_system::OsEntropy::open()?.hex(16),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

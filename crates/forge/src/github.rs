@@ -7,6 +7,7 @@
 //! **Invariant:** hosts come from [`GithubSettings`] alone. A URL in an answer (`Location`, `Link`) is
 //! followed only to a host that stands there, and with the token only to the API's own origin.
 
+mod access;
 mod api;
 mod app;
 mod archive;
@@ -29,6 +30,7 @@ mod settings;
 mod threads;
 mod writer;
 
+pub use access::Access;
 pub use app::{AppAuth, AppKeyError, SignRs256};
 pub use deliveries::{Deliveries, Undelivered};
 pub use error::GithubError;

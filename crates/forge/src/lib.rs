@@ -8,6 +8,8 @@
 //! the API host of the operator's settings.
 
 pub mod github;
+mod job_tokens;
 pub mod token;
 
+pub use job_tokens::{JobTokens, TokensFrom};
 pub use token::{ReadToken, TokenError, TokenSource, WriteToken};

@@ -12,7 +12,6 @@
 //! **Invariant:** no network, and nothing is written outside the data directory.
 
 mod artifacts;
-mod clock;
 mod data_dir;
 mod database;
 mod error;
@@ -23,7 +22,6 @@ mod meter;
 mod queue;
 
 pub use artifacts::DirArtifacts;
-pub use clock::{OsEntropy, SystemClock};
 pub use data_dir::DataDir;
 pub use error::LocalError;
 pub use events::FindingsEvents;

@@ -14,6 +14,7 @@ pub mod meter;
 pub mod model;
 pub mod queue;
 pub mod secrets;
+pub mod tokens;
 
 pub use artifacts::{ArtifactError, ArtifactWriter, Artifacts, GrantObjects, Grants};
 pub use clock::{Clock, Entropy};
@@ -23,3 +24,4 @@ pub use meter::{Meter, MeterError, MeterSweep, ReviewLeases};
 pub use model::{Model, ModelError};
 pub use queue::{Queue, QueueDepth, QueueError, QueueSend};
 pub use secrets::{SecretsError, WebhookSecrets};
+pub use tokens::{MintTokens, NoToken};

@@ -10,6 +10,7 @@ pub mod collect;
 pub mod error;
 pub mod intake;
 pub mod live;
+pub mod mint;
 pub mod post;
 pub mod report;
 pub mod review;

@@ -5,7 +5,6 @@
 
 mod collector;
 mod confine;
-mod github;
 mod intake;
 mod minter;
 mod poster;
@@ -16,16 +15,16 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use mirilla_domain::ids::JobId;
-use mirilla_forge::{TokenError, TokenSource};
-use mirilla_local::{OsEntropy, SystemClock};
+use mirilla_forge::{TokensFrom, github};
+use mirilla_ports::tokens::{MintRequest, MintTokens, NoToken};
 use mirilla_ports::{Clock, Entropy};
+use mirilla_system::{OsEntropy, SystemClock};
 use secrecy::SecretString;
 use tokio::sync::Mutex;
 
 use super::process;
-use super::protocol::{ChildSettings, FromChild, Link, NoToken, ToChild};
-use crate::settings::{Environment, Secret, TokenFrom};
+use super::protocol::{ChildSettings, FromChild, Link, ToChild};
+use crate::settings::{Environment, GithubAccess, TokenFrom};
 
 /// Runs one stage; returns when the supervisor is gone or the stage is done.
 pub(crate) fn run(name: &str, environment: &Environment) -> Result<()> {
@@ -73,66 +72,47 @@ pub(crate) fn surroundings() -> Result<(Arc<dyn Clock>, Arc<dyn Entropy>)> {
     Ok((Arc::new(SystemClock), Arc::new(OsEntropy::open()?)))
 }
 
-/// Tokens for one job, from wherever this stage gets them.
-#[derive(Clone)]
-pub(crate) struct JobTokens {
-    from: TokenFrom,
-    link: Arc<Mutex<Link>>,
-    job: JobId,
+/// Returns what a stage calls GitHub with.
+fn github(access: &GithubAccess) -> Result<github::Access> {
+    let mut settings = github::GithubSettings::new(access.api_url.clone())
+        .context("MIRILLA_GITHUB_API_URL cannot be used")?;
+    if !access.archive_hosts.is_empty() {
+        settings.archive_hosts.clone_from(&access.archive_hosts);
+    }
+    let (clock, entropy) = surroundings()?;
+    Ok(github::Access::new(
+        settings,
+        access.login.clone(),
+        clock,
+        entropy,
+    )?)
 }
 
-impl JobTokens {
-    /// Returns the tokens of a job.
-    pub(crate) const fn new(from: TokenFrom, link: Arc<Mutex<Link>>, job: JobId) -> Self {
-        Self { from, link, job }
-    }
-
-    async fn secret(&self, fresh: bool) -> Result<SecretString, TokenError> {
-        match &self.from {
-            TokenFrom::Fixed(_) if fresh => Err(TokenError::NoFresh),
-            TokenFrom::Fixed(token) => Ok(token.to_secret_string()),
-            TokenFrom::Minter => match self.minted(fresh).await {
-                Ok(Ok(token)) => Ok(token.to_secret_string()),
-                Ok(Err(NoToken::NotInstalled)) => Err(TokenError::NotInstalled),
-                Ok(Err(NoToken::NotGranted)) => Err(TokenError::NotGranted),
-                Ok(Err(reason @ NoToken::Unavailable { .. })) => Err(TokenError::Unavailable {
-                    source: reason.into(),
-                }),
-                Err(error) => Err(TokenError::Unavailable {
-                    source: error.into(),
-                }),
-            },
-        }
-    }
-
-    async fn minted(&self, fresh: bool) -> Result<Result<Secret, NoToken>> {
-        let mut link = self.link.lock().await;
-        link.send(&FromChild::NeedToken {
-            job: self.job.clone(),
-            fresh,
-        })
-        .await?;
-        match link.next::<ToChild>().await? {
-            Some(ToChild::Token { token }) => Ok(token),
-            _ => anyhow::bail!("the supervisor did not answer with a token"),
-        }
+/// Returns where a stage's tokens come from.
+fn tokens_from(told: &TokenFrom, link: &Arc<Mutex<Link>>) -> TokensFrom {
+    match told {
+        TokenFrom::Fixed(token) => TokensFrom::Fixed(token.to_secret_string()),
+        TokenFrom::Minter => TokensFrom::Minter(Arc::new(Supervisor(Arc::clone(link)))),
     }
 }
+
+/// The supervisor, asked for tokens.
+struct Supervisor(Arc<Mutex<Link>>);
 
 #[async_trait]
-impl TokenSource<mirilla_forge::ReadToken> for JobTokens {
-    async fn token(&self, fresh: bool) -> Result<mirilla_forge::ReadToken, TokenError> {
-        self.secret(fresh)
-            .await
-            .map(mirilla_forge::ReadToken::minted)
-    }
-}
-
-#[async_trait]
-impl TokenSource<mirilla_forge::WriteToken> for JobTokens {
-    async fn token(&self, fresh: bool) -> Result<mirilla_forge::WriteToken, TokenError> {
-        self.secret(fresh)
-            .await
-            .map(mirilla_forge::WriteToken::minted)
+impl MintTokens for Supervisor {
+    async fn mint(&self, request: &MintRequest) -> Result<SecretString, NoToken> {
+        let answer = async {
+            let mut link = self.0.lock().await;
+            link.send(&FromChild::NeedToken(request.clone())).await?;
+            match link.next::<ToChild>().await? {
+                Some(ToChild::Token { token }) => Ok(token),
+                _ => anyhow::bail!("the supervisor did not answer with a token"),
+            }
+        };
+        match answer.await {
+            Ok(answer) => answer.map(|token| token.to_secret_string()),
+            Err(error) => Err(NoToken::unavailable(format!("{error:#}"))),
+        }
     }
 }

@@ -15,6 +15,7 @@ use anyhow::{Context as _, Result};
 use mirilla_domain::ids::AttemptNo;
 use mirilla_domain::ids::{Forge, InstallationId, JobId, RepoId};
 use mirilla_domain::money::CappedPurse;
+use mirilla_ports::tokens::{MintRequest, NoToken};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -57,7 +58,7 @@ impl ChildSettings {
             Self::Reviewer(_) => "reviewer",
             Self::Poster(_) => "poster",
             Self::Sweeper(_) => "sweeper",
-            Self::Minter(settings) => settings.stage.process_name(),
+            Self::Minter(settings) => super::tokens::process_name(settings.reach),
         }
     }
 }
@@ -101,12 +102,7 @@ pub(crate) enum FromChild {
         address: Option<SocketAddr>,
     },
     /// It needs a token for a job's repository.
-    NeedToken {
-        /// The job it works on.
-        job: JobId,
-        /// Not the cached one: the forge refused it.
-        fresh: bool,
-    },
+    NeedToken(MintRequest),
     /// Answer to [`ToChild::Mint`].
     Minted {
         /// The token, or why there is none.
@@ -117,33 +113,6 @@ pub(crate) enum FromChild {
         /// What to do with the message.
         verdict: ReviewVerdict,
     },
-}
-
-/// Why a child gets no token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(tag = "why", rename_all = "kebab-case")]
-pub(crate) enum NoToken {
-    /// The App is not installed there.
-    #[error("the App is not installed for this repository")]
-    NotInstalled,
-    /// The installation does not grant what the stage needs.
-    #[error("the installation does not grant the permissions of this stage")]
-    NotGranted,
-    /// Anything that may pass.
-    #[error("{reason}")]
-    Unavailable {
-        /// What it was.
-        reason: String,
-    },
-}
-
-impl NoToken {
-    /// Something that may pass.
-    pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
-        Self::Unavailable {
-            reason: reason.into(),
-        }
-    }
 }
 
 /// What a reviewer says about its message.

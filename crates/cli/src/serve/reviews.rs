@@ -12,11 +12,12 @@ use anyhow::{Context as _, Result};
 use mirilla_domain::ids::{AttemptNo, JobId};
 use mirilla_domain::job::{Claim, Job, JobState, Stage};
 use mirilla_domain::money::CappedPurse;
-use mirilla_local::{LocalHeads, LocalLedger, LocalQueue, MAX_RECEIVES, OsEntropy, SystemClock};
+use mirilla_local::{LocalHeads, LocalLedger, LocalQueue, MAX_RECEIVES};
 use mirilla_ports::ledger::{Claimed, Transaction};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::{QueueName, Received};
 use mirilla_ports::{Clock as _, Entropy as _, Heads as _, Ledger as _, Queue as _};
+use mirilla_system::{OsEntropy, SystemClock};
 
 use super::Host;
 use super::process::Child;

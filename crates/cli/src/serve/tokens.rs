@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
-use mirilla_domain::ids::{Forge, InstallationId, RepoId};
+use mirilla_ports::NoToken;
+use mirilla_stages::mint::{Place, Reach};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::Host;
 use super::process::Child;
-use super::protocol::{ChildSettings, FromChild, NoToken, ToChild};
-use crate::settings::{MinterStage, Secret};
+use super::protocol::{ChildSettings, FromChild, ToChild};
+use crate::settings::Secret;
 
 /// Longest time a token may take: two calls to the forge.
 const MINT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -48,31 +49,29 @@ impl Default for Desk {
 }
 
 impl Minters {
-    const fn desk(&self, stage: MinterStage) -> &Desk {
-        match stage {
-            MinterStage::Read => &self.read,
-            MinterStage::Write => &self.write,
+    const fn desk(&self, reach: Reach) -> &Desk {
+        match reach {
+            Reach::Read => &self.read,
+            Reach::Write => &self.write,
         }
     }
 
     /// Returns a token of a stage for one repository.
     pub(crate) async fn mint(
         &self,
-        stage: MinterStage,
-        forge: Forge,
-        repo: RepoId,
-        installation: InstallationId,
+        reach: Reach,
+        place: Place,
         fresh: bool,
     ) -> Result<Secret, NoToken> {
         let (reply, answer) = oneshot::channel();
         let order = ToChild::Mint {
-            forge,
-            repo,
-            installation,
+            forge: place.forge,
+            repo: place.repo,
+            installation: place.installation,
             fresh,
         };
         let gone = || NoToken::unavailable("the minter is not running");
-        self.desk(stage)
+        self.desk(reach)
             .orders
             .send(Wanted { order, reply })
             .await
@@ -85,12 +84,8 @@ impl Minters {
 }
 
 /// Keeps one minter alive and passes orders to it, one after the other.
-pub(crate) async fn serve(
-    host: &Host<'_>,
-    stage: MinterStage,
-    settings: impl Fn() -> ChildSettings,
-) {
-    let mut inbox = host.minters.desk(stage).inbox.lock().await;
+pub(crate) async fn serve(host: &Host<'_>, reach: Reach, settings: impl Fn() -> ChildSettings) {
+    let mut inbox = host.minters.desk(reach).inbox.lock().await;
     loop {
         let error = match Child::start(host.program, settings()).await {
             Ok(mut child) => loop {
@@ -112,10 +107,10 @@ pub(crate) async fn serve(
             Err(error) => error,
         };
         tracing::error!(
-            stage = stage.process_name(),
+            stage = process_name(reach),
             error = format!("{error:#}"),
             "the {} process failed; it is started again: {error:#}",
-            stage.process_name()
+            process_name(reach)
         );
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
@@ -130,5 +125,13 @@ async fn exchange(child: &mut Child, order: &ToChild) -> anyhow::Result<Result<S
             Some(_) => anyhow::bail!("a minter said what only a stage may say"),
             None => anyhow::bail!("the minter ended"),
         }
+    }
+}
+
+/// Returns the name of a minter's process.
+pub(crate) const fn process_name(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Read => "minter-read",
+        Reach::Write => "minter-write",
     }
 }

@@ -94,7 +94,7 @@ fn assert_money(world: &World) {
             .map(|call| call.pico_usd)
             .sum(),
     );
-    let today = mirilla_ports::Clock::now(&mirilla_local::SystemClock).get() / 86_400_000;
+    let today = mirilla_ports::Clock::now(&mirilla_system::SystemClock).get() / 86_400_000;
     let mut booked = PicoUsd::ZERO;
     for day in [today - 1, today] {
         let purse = Purse::RepositoryDay(repo, u32::try_from(day).unwrap());

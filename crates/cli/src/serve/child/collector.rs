@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use mirilla_forge::JobTokens;
 use mirilla_local::{DataDir, DirArtifacts, LocalHeads, LocalLedger, LocalQueue};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
@@ -14,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
 use super::super::worker;
-use super::{JobTokens, github, surroundings};
+use super::{github, surroundings, tokens_from};
 use mirilla_domain::settings::OperatorPolicy;
 
 use crate::settings::CollectorSettings;
@@ -27,21 +28,17 @@ pub(super) async fn run(mut link: Link, settings: CollectorSettings) -> Result<(
     let heads = LocalHeads::open(&data.heads())?;
     let artifacts = DirArtifacts::open(&data.artifacts())?;
     let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
-    let access = github::Access::new(&settings.github)?;
+    let access = github(&settings.github)?;
     let stage = stage_settings(&settings.policy);
     link.send(&FromChild::Ready { address: None }).await?;
-    let link = Arc::new(Mutex::new(link));
+    let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));
 
     let handle = |message: Message| {
-        let tokens = JobTokens::new(
-            settings.token.clone(),
-            Arc::clone(&link),
-            message.job().clone(),
-        );
+        let tokens = JobTokens::new(tokens.clone(), message.job().clone());
         let (ledger, heads, artifacts, queue) = (&ledger, &heads, &artifacts, &queue);
         let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
         async move {
-            let forge = access.reader(tokens, clock, entropy);
+            let forge = access.reader(tokens);
             let ports = CollectPorts {
                 ledger,
                 heads,

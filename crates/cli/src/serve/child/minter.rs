@@ -1,28 +1,21 @@
 //! A minter's process: the App's key, and nothing that a stranger wrote.
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use mirilla_domain::ids::Forge;
 use mirilla_forge::TokenError;
-use mirilla_forge::github::{AppAuth, Minter};
+use mirilla_forge::github::AppAuth;
+use mirilla_ports::NoToken;
 
-use super::super::protocol::{FromChild, Link, NoToken, ToChild};
-use super::{github, surroundings};
-use crate::settings::{MinterSettings, MinterStage, Secret};
+use super::super::protocol::{FromChild, Link, ToChild};
+use super::github;
+use mirilla_stages::mint::Reach;
+
+use crate::settings::{MinterSettings, Secret};
 
 /// Runs a minter of one stage.
 pub(super) async fn run(mut link: Link, settings: MinterSettings) -> Result<()> {
-    let (clock, entropy) = surroundings()?;
-    let access = github::Access::new(&settings.github)?;
     let app = AppAuth::with_pem(settings.app_id.clone(), &settings.key.to_secret_string())?;
-    let minter = Minter::new(
-        access.client(),
-        access.settings(),
-        app,
-        clock,
-        Arc::clone(&entropy),
-    );
+    let minter = github(&settings.github)?.minter(app);
     link.send(&FromChild::Ready { address: None }).await?;
     while let Some(order) = link.next::<ToChild>().await? {
         let ToChild::Mint {
@@ -34,16 +27,16 @@ pub(super) async fn run(mut link: Link, settings: MinterSettings) -> Result<()> 
         else {
             anyhow::bail!("the supervisor asked a minter for something else than a token");
         };
-        let token = match (forge, settings.stage) {
+        let token = match (forge, settings.reach) {
             (Forge::Gitlab, _) => Err(NoToken::unavailable(
                 "GitLab has no Apps to mint tokens for",
             )),
-            (Forge::Github, MinterStage::Read) => minter
+            (Forge::Github, Reach::Read) => minter
                 .read(repo, installation, fresh)
                 .await
                 .map(|token| secret(token.secret()))
                 .map_err(|error| no_token(&error)),
-            (Forge::Github, MinterStage::Write) => minter
+            (Forge::Github, Reach::Write) => minter
                 .write(repo, installation, fresh)
                 .await
                 .map(|token| secret(token.secret()))

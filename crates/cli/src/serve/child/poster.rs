@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::redact::Redactor;
+use mirilla_forge::JobTokens;
 use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalQueue};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
@@ -16,7 +17,7 @@ use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
 use super::super::worker;
-use super::{JobTokens, github, surroundings};
+use super::{github, surroundings, tokens_from};
 use crate::settings::{PosterSettings, TokenFrom};
 
 /// Runs the poster.
@@ -26,7 +27,7 @@ pub(super) async fn run(mut link: Link, settings: PosterSettings) -> Result<()> 
     let ledger = LocalLedger::open(&data.ledger())?;
     let artifacts = DirArtifacts::open(&data.artifacts())?;
     let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
-    let access = github::Access::new(&settings.github)?;
+    let access = github(&settings.github)?;
     let stage = PostSettings {
         policy: settings.policy.clone(),
         marker_key: marker_key(settings.marker_key.reveal())?,
@@ -34,18 +35,14 @@ pub(super) async fn run(mut link: Link, settings: PosterSettings) -> Result<()> 
         write_grace: settings.timings.write_grace,
     };
     link.send(&FromChild::Ready { address: None }).await?;
-    let link = Arc::new(Mutex::new(link));
+    let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));
 
     let handle = |message: Message| {
-        let tokens = JobTokens::new(
-            settings.token.clone(),
-            Arc::clone(&link),
-            message.job().clone(),
-        );
+        let tokens = JobTokens::new(tokens.clone(), message.job().clone());
         let (ledger, artifacts, queue) = (&ledger, &artifacts, &queue);
         let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
         async move {
-            let write = access.writer(tokens, clock, entropy);
+            let write = access.writer(tokens);
             let read = write.reader();
             let ports = PostPorts {
                 ledger,

@@ -19,7 +19,6 @@ use mirilla_forge::github::{
 };
 use mirilla_local::{
     DataDir, DirArtifacts, FindingsEvents, LocalHeads, LocalLedger, LocalMeter, LocalQueue,
-    OsEntropy,
 };
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::message::Message;
@@ -39,6 +38,7 @@ use mirilla_stages::intake::{
 use mirilla_stages::post::{self, PostPorts, PostSettings};
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
 use mirilla_stages::sweep::{SweepPorts, SweepSettings, sweep};
+use mirilla_system::OsEntropy;
 
 use super::gate::Gate;
 use super::ports::Gated;

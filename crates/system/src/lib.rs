@@ -1,4 +1,6 @@
-//! The real time and the operating system's randomness.
+//! The machine's own clock and randomness, for every program that is not a test.
+//!
+//! **Invariant:** the only place that reads the wall clock or draws random bytes.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +8,10 @@ use async_trait::async_trait;
 use mirilla_domain::ids::Timestamp;
 use mirilla_ports::{Clock, Entropy};
 
-use crate::LocalError;
+/// The operating system has no working random number generator.
+#[derive(Debug, thiserror::Error)]
+#[error("the operating system gives no random bytes")]
+pub struct NoEntropy(#[source] getrandom::Error);
 
 /// The wall clock.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,8 +40,8 @@ pub struct OsEntropy(());
 
 impl OsEntropy {
     /// Tries the generator once, so that a system without one is found at the start.
-    pub fn open() -> Result<Self, LocalError> {
-        getrandom::u64().map_err(LocalError::Entropy)?;
+    pub fn open() -> Result<Self, NoEntropy> {
+        getrandom::u64().map_err(NoEntropy)?;
         Ok(Self(()))
     }
 }

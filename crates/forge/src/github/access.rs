@@ -1,0 +1,89 @@
+//! Both halves for one job after the other, from the operator's settings.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mirilla_http::Client;
+use mirilla_ports::{Clock, Entropy};
+
+use super::{
+    AppAuth, GithubReader, GithubSettings, GithubSettingsError, GithubWriter, Identity, Minter,
+    Whoami, WriteGate,
+};
+use crate::JobTokens;
+
+/// What readers and writers share: one client, and one gate that keeps writes apart.
+pub struct Access {
+    client: Client,
+    settings: Arc<GithubSettings>,
+    whoami: Whoami,
+    gate: Arc<WriteGate>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Access {
+    /// Prepares the client for the operator's hosts and no other. `login` is the one that our own
+    /// comments carry; without it the forge is asked.
+    pub fn new(
+        settings: GithubSettings,
+        login: Option<String>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, GithubSettingsError> {
+        Ok(Self {
+            client: settings.client()?,
+            settings: Arc::new(settings),
+            whoami: login.map_or(Whoami::Ask, |login| {
+                Whoami::Known(Identity::new(login, None))
+            }),
+            gate: Arc::new(WriteGate::default()),
+            clock,
+            entropy,
+        })
+    }
+
+    /// Returns the reading half for one job.
+    pub fn reader(&self, tokens: JobTokens) -> GithubReader {
+        GithubReader::new(
+            self.client.clone(),
+            Arc::clone(&self.settings),
+            Arc::new(tokens),
+            self.whoami.clone(),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+
+    /// Returns the writing half for one job.
+    pub fn writer(&self, tokens: JobTokens) -> GithubWriter {
+        GithubWriter::new(
+            self.client.clone(),
+            Arc::clone(&self.settings),
+            Arc::new(tokens),
+            self.whoami.clone(),
+            Arc::clone(&self.gate),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+
+    /// Returns a minter, which holds the App's credential.
+    pub fn minter(&self, app: AppAuth) -> Minter {
+        Minter::new(
+            self.client.clone(),
+            Arc::clone(&self.settings),
+            app,
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+}

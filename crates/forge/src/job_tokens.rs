@@ -1,0 +1,76 @@
+//! The token of one job, from wherever the stage gets its tokens.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mirilla_domain::ids::JobId;
+use mirilla_ports::tokens::{MintRequest, MintTokens, NoToken};
+use secrecy::SecretString;
+
+use crate::token::{ReadToken, TokenError, TokenSource, WriteToken};
+
+/// Where a stage's tokens come from.
+#[derive(Clone)]
+pub enum TokensFrom {
+    /// A minter in another process makes one for each job.
+    Minter(Arc<dyn MintTokens>),
+    /// The operator gave one for all jobs.
+    Fixed(SecretString),
+}
+
+impl fmt::Debug for TokensFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Minter(_) => "TokensFrom::Minter",
+            Self::Fixed(_) => "TokensFrom::Fixed(…)",
+        })
+    }
+}
+
+/// The tokens of one job.
+#[derive(Debug, Clone)]
+pub struct JobTokens {
+    from: TokensFrom,
+    job: JobId,
+}
+
+impl JobTokens {
+    /// Returns the tokens of a job.
+    pub const fn new(from: TokensFrom, job: JobId) -> Self {
+        Self { from, job }
+    }
+
+    async fn secret(&self, fresh: bool) -> Result<SecretString, TokenError> {
+        let minter = match &self.from {
+            TokensFrom::Fixed(_) if fresh => return Err(TokenError::NoFresh),
+            TokensFrom::Fixed(token) => return Ok(token.clone()),
+            TokensFrom::Minter(minter) => minter,
+        };
+        let request = MintRequest {
+            job: self.job.clone(),
+            fresh,
+        };
+        minter.mint(&request).await.map_err(|reason| match reason {
+            NoToken::NotInstalled => TokenError::NotInstalled,
+            NoToken::NotGranted => TokenError::NotGranted,
+            reason @ (NoToken::NoJob | NoToken::Unavailable { .. }) => TokenError::Unavailable {
+                source: reason.into(),
+            },
+        })
+    }
+}
+
+#[async_trait]
+impl TokenSource<ReadToken> for JobTokens {
+    async fn token(&self, fresh: bool) -> Result<ReadToken, TokenError> {
+        self.secret(fresh).await.map(ReadToken::minted)
+    }
+}
+
+#[async_trait]
+impl TokenSource<WriteToken> for JobTokens {
+    async fn token(&self, fresh: bool) -> Result<WriteToken, TokenError> {
+        self.secret(fresh).await.map(WriteToken::minted)
+    }
+}

@@ -1,0 +1,54 @@
+//! Tokens of a forge, made for one job by a process that holds nothing else.
+
+use async_trait::async_trait;
+use mirilla_domain::ids::JobId;
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+
+/// Asks a minter for a token. Which stage asks is known from the line the request comes in on, never
+/// from the request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MintRequest {
+    /// The job: repository and installation are looked up, not told.
+    pub job: JobId,
+    /// Not the cached one: the forge refused it.
+    #[serde(default)]
+    pub fresh: bool,
+}
+
+/// Why there is no token for a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum NoToken {
+    /// The App is not installed there.
+    #[error("the App is not installed for this repository")]
+    NotInstalled,
+    /// The installation does not grant what the stage needs.
+    #[error("the installation does not grant the permissions of this stage")]
+    NotGranted,
+    /// The ledger knows no such job, or its work is over.
+    #[error("there is no open job of that id")]
+    NoJob,
+    /// Anything that may pass.
+    #[error("{reason}")]
+    Unavailable {
+        /// What it was.
+        reason: String,
+    },
+}
+
+impl NoToken {
+    /// Something that may pass.
+    pub fn unavailable(reason: impl Into<String>) -> Self {
+        Self::Unavailable {
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Gets tokens of one stage.
+#[async_trait]
+pub trait MintTokens: Send + Sync {
+    /// Returns a token for a job's repository; with `fresh`, not the one returned before.
+    async fn mint(&self, request: &MintRequest) -> Result<SecretString, NoToken>;
+}

@@ -1,0 +1,48 @@
+//! Decides for which repository a stage gets a token.
+//!
+//! **Invariant:** repository and installation come from the ledger's row, never from who asks; and a
+//! token that writes is made for a job whose work is not over.
+
+use mirilla_domain::ids::{Forge, InstallationId, JobId, RepoId};
+use mirilla_ports::{Ledger, NoToken};
+
+/// What a stage's tokens may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// Read contents and pull requests.
+    Read,
+    /// Write reviews too.
+    Write,
+}
+
+/// The one repository a token is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Which kind of forge.
+    pub forge: Forge,
+    /// The repository's number.
+    pub repo: RepoId,
+    /// The App's installation there.
+    pub installation: InstallationId,
+}
+
+/// Returns the repository that a job's token is for.
+///
+/// A token that reads is made for a job that has ended, too: the collector looks at the live head
+/// through the last job of its pull request.
+pub async fn place(ledger: &dyn Ledger, id: &JobId, reach: Reach) -> Result<Place, NoToken> {
+    let job = ledger
+        .job(id)
+        .await
+        .map_err(|error| NoToken::unavailable(error.to_string()))?
+        .ok_or(NoToken::NoJob)?;
+    if reach == Reach::Write && job.state.is_terminal() {
+        return Err(NoToken::NoJob);
+    }
+    Ok(Place {
+        forge: job.key.forge,
+        repo: job.key.repo,
+        installation: job.installation.ok_or(NoToken::NotInstalled)?,
+    })
+}
