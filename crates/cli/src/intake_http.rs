@@ -26,12 +26,13 @@ use axum::routing::{any, get, post};
 use futures_util::StreamExt as _;
 use mirilla_domain::ids::Forge;
 use mirilla_domain::request::Request as Asked;
+use mirilla_domain::signal::RunOutcome;
 use mirilla_domain::webhook::MAX_BODY_BYTES;
 use mirilla_ports::{Clock, Ledger, QueueSend};
 use mirilla_stages::intake::{
     IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache, intake,
 };
-use mirilla_telemetry::{Metric, Telemetry, chain, field};
+use mirilla_telemetry::{Telemetry, chain, field};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -216,12 +217,8 @@ impl Door {
     fn report(&self, answer: &IntakeAnswer, took: Duration) {
         log(answer, took);
         if let Some(telemetry) = self.telemetry {
-            let metric = Metric::Run {
-                stage: "intake",
-                outcome: answer.outcome,
-                duration_ms: millis(took),
-            };
-            telemetry.emit(&metric, self.clock.now());
+            let (about, facts) = answer.facts(took);
+            telemetry.emit(&about, &facts, self.clock.now());
         }
     }
 }
@@ -272,7 +269,7 @@ fn log(answer: &IntakeAnswer, took: Duration) {
                 { field::HEAD_SHA } = head.and_then(|it| it.get(..field::HEAD_SHA_DIGITS)),
                 { field::EVENT } = delivery.map(|it| it.event.as_str()),
                 { field::ACTION } = delivery.map(|it| it.action.as_str()),
-                { field::OUTCOME } = answer.outcome,
+                { field::OUTCOME } = answer.outcome.as_str(),
                 { field::REASON } = answer.reason,
                 { field::HTTP_STATUS } = answer.status,
                 { field::DURATION_MS } = millis(took),
@@ -282,10 +279,10 @@ fn log(answer: &IntakeAnswer, took: Duration) {
         };
     }
     match answer.outcome {
-        "retry" => line!(error, "a webhook could not be recorded"),
-        "rejected" => line!(warn, "a webhook was refused"),
+        RunOutcome::Retry => line!(error, "a webhook could not be recorded"),
+        RunOutcome::Rejected => line!(warn, "a webhook was refused"),
         _ if failure.is_some() => line!(warn, "a webhook was answered, but something failed"),
-        "accepted" => line!(info, "a webhook was recorded and queued"),
+        RunOutcome::Accepted => line!(info, "a webhook was recorded and queued"),
         _ => line!(debug, "nothing follows from a webhook"),
     }
 }

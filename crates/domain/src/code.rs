@@ -123,6 +123,24 @@ codes!(
 );
 
 codes!(
+    /// What a review file holds that an honest reviewer does not write: an alarm, not a nuisance.
+    RejectReason {
+        /// Names a file that is not in the diff.
+        UnknownPath => "unknown-path", "a finding names a file that the change does not touch";
+        /// A field breaks its bounds.
+        Invalid => "invalid", "a field of a finding is missing or out of bounds";
+        /// The file answers something else than its key says.
+        OtherJob => "other-job", "the review file names another job, try or commit";
+        /// The file cannot be read at all.
+        Unreadable => "unreadable", "the review file cannot be read";
+        /// Coverage entries that cannot be read.
+        Coverage => "coverage", "an entry of the coverage cannot be read";
+        /// Text that poses as one of our own markers.
+        Marker => "marker", "a text holds something that poses as one of our markers";
+    }
+);
+
+codes!(
     /// Why a job ended without a posted review.
     EndReason {
         /// Another commit is the head now.

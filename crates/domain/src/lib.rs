@@ -32,6 +32,7 @@ pub mod rules;
 pub mod sanitise;
 pub mod schema;
 pub mod settings;
+pub mod signal;
 pub mod snapshot;
 pub mod thread;
 pub mod webhook;

@@ -69,6 +69,14 @@ impl PicoUsd {
         self.0.div_ceil(1_000_000)
     }
 
+    /// Returns how many whole percent of `cap` this is, rounded down; of nothing, everything is 100.
+    pub fn percent_of(self, cap: Self) -> u64 {
+        u128::from(self.0)
+            .saturating_mul(100)
+            .checked_div(u128::from(cap.0))
+            .map_or(100, |percent| u64::try_from(percent).unwrap_or(u64::MAX))
+    }
+
     /// Parses a plain decimal number of dollars such as `0.40`; at most 12 decimals.
     pub fn parse(text: &str) -> Option<Self> {
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -229,6 +237,15 @@ mod tests {
         for bad in ["", "-1", "1e3", "0.0000000000001", ".5", "1,0"] {
             assert_eq!(PicoUsd::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn percent_is_rounded_down_and_has_no_upper_end() {
+        let cap = PicoUsd::from_micro(1_000);
+        let percent = |micro| PicoUsd::from_micro(micro).percent_of(cap);
+        assert_eq!((percent(0), percent(809), percent(1_500)), (0, 80, 150));
+        assert_eq!(PicoUsd::ZERO.percent_of(PicoUsd::ZERO), 100);
+        assert_eq!(PicoUsd::new(u64::MAX).percent_of(PicoUsd::new(1)), u64::MAX);
     }
 
     #[test]

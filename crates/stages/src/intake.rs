@@ -19,10 +19,12 @@ mod record;
 mod secrets;
 
 use std::error::Error;
+use std::time::Duration;
 
 use mirilla_domain::ids::{Account, Forge, IdError, PullRequestRef};
 use mirilla_domain::job::Debounce;
 use mirilla_domain::request::{Delivery, Request};
+use mirilla_domain::signal::{About, RunOutcome, Signal};
 use mirilla_domain::webhook::{
     GithubHeaders, IgnoreReason, MAX_BODY_BYTES, Parsed, SignatureError, WebhookError,
     parse_github, verify_github,
@@ -110,18 +112,20 @@ pub struct IntakeAnswer {
     pub status: u16,
     /// The plain text of the answer; safe to send to anyone.
     pub text: String,
-    /// What became of it: `accepted`, `ignored`, `rejected` or `retry`.
-    pub outcome: &'static str,
+    /// What became of it.
+    pub outcome: RunOutcome,
     /// A kebab-case code that says why.
     pub reason: &'static str,
     /// What was asked, if it was understood.
     pub delivery: Option<Box<Delivery>>,
     /// What failed on the way, for the log.
     pub failure: Option<Failure>,
+    /// What is worth counting beside that.
+    pub signals: Vec<Signal>,
 }
 
 impl IntakeAnswer {
-    fn new(status: u16, text: &str, outcome: &'static str, reason: &'static str) -> Self {
+    fn new(status: u16, text: &str, outcome: RunOutcome, reason: &'static str) -> Self {
         Self {
             status,
             text: text.to_owned(),
@@ -129,16 +133,21 @@ impl IntakeAnswer {
             reason,
             delivery: None,
             failure: None,
+            signals: Vec::new(),
         }
     }
 
     fn ignored(reason: IgnoreReason) -> Self {
-        Self::new(200, "ignored", "ignored", reason.as_str())
+        let answer = Self::new(200, "ignored", RunOutcome::Ignored, reason.as_str());
+        if reason == IgnoreReason::Account {
+            return answer.counting(Signal::UnlistedAccount);
+        }
+        answer
     }
 
     /// Answers a request that nobody listens for.
     pub fn not_found() -> Self {
-        Self::new(404, "not found", "rejected", "not-found")
+        Self::new(404, "not found", RunOutcome::Rejected, "not-found")
     }
 
     /// Answers a request whose body is larger than anything a forge sends.
@@ -146,19 +155,48 @@ impl IntakeAnswer {
         let error = WebhookError::TooLarge {
             limit: MAX_BODY_BYTES,
         };
-        Self::new(413, &error.to_string(), "rejected", "too-large")
+        Self::new(413, &error.to_string(), RunOutcome::Rejected, "too-large")
     }
 
     /// Answers a request whose body did not come in time.
     pub fn too_slow() -> Self {
-        Self::new(408, "the body did not come in time", "rejected", "too-slow")
+        Self::new(
+            408,
+            "the body did not come in time",
+            RunOutcome::Rejected,
+            "too-slow",
+        )
     }
 
     fn not_understood(error: &WebhookError) -> Self {
         match error {
             WebhookError::TooLarge { .. } => Self::too_large(),
-            _ => Self::new(400, &error.to_string(), "rejected", "not-understood"),
+            _ => Self::new(
+                400,
+                &error.to_string(),
+                RunOutcome::Rejected,
+                "not-understood",
+            ),
         }
+    }
+
+    /// Returns whom it concerns and everything that is worth counting, for the metrics.
+    ///
+    /// What is known of whom comes from a believed delivery alone.
+    pub fn facts(&self, took: Duration) -> (About, Vec<Signal>) {
+        let ran = Signal::Ran {
+            outcome: self.outcome,
+            reason: self.reason,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        };
+        let about = self.delivery.as_deref().map_or_else(About::default, about);
+        let facts = std::iter::once(ran).chain(self.signals.iter().cloned());
+        (about, facts.collect())
+    }
+
+    fn counting(mut self, signal: Signal) -> Self {
+        self.signals.push(signal);
+        self
     }
 
     fn because_of(self, failure: Option<Failure>) -> Self {
@@ -169,9 +207,33 @@ impl IntakeAnswer {
     }
 }
 
+fn about(delivery: &Delivery) -> About {
+    let pr = match &delivery.request {
+        Request::Review { pr, .. } | Request::Command { pr, .. } | Request::Closed { pr } => {
+            Some(*pr)
+        }
+        Request::CheckRerun { .. } | Request::MergeGroup { .. } | Request::Uninstalled => None,
+    };
+    About {
+        forge: Some(delivery.origin.forge),
+        repo: delivery
+            .origin
+            .repository
+            .as_ref()
+            .map(|repository| repository.name.clone()),
+        pr,
+        ..About::default()
+    }
+}
+
 impl From<&EnvelopeError> for IntakeAnswer {
     fn from(error: &EnvelopeError) -> Self {
-        Self::new(400, &error.to_string(), "rejected", "not-understood")
+        Self::new(
+            400,
+            &error.to_string(),
+            RunOutcome::Rejected,
+            "not-understood",
+        )
     }
 }
 
@@ -255,7 +317,8 @@ async fn believe(
         Err(SignatureError::Malformed) => "signature-malformed",
         Err(SignatureError::Mismatch) => "signature-mismatch",
     };
-    Err(IntakeAnswer::new(401, "bad signature", "rejected", reason).because_of(failure))
+    let answer = IntakeAnswer::new(401, "bad signature", RunOutcome::Rejected, reason);
+    Err(answer.counting(Signal::BadSignature).because_of(failure))
 }
 
 async fn act(
@@ -292,14 +355,16 @@ async fn act(
         },
     };
     match record::review(ports, delivery, asked).await {
-        Outcome::Queued => IntakeAnswer::new(202, "queued", "accepted", "queued"),
+        Outcome::Queued => IntakeAnswer::new(202, "queued", RunOutcome::Accepted, "queued"),
         Outcome::RecordedOnly(failure) => {
-            IntakeAnswer::new(202, "queued", "accepted", "recorded").because_of(Some(failure))
+            IntakeAnswer::new(202, "queued", RunOutcome::Accepted, "recorded")
+                .because_of(Some(failure))
         }
-        Outcome::Duplicate => IntakeAnswer::new(200, "duplicate", "ignored", "duplicate"),
+        Outcome::Duplicate => IntakeAnswer::new(200, "duplicate", RunOutcome::Ignored, "duplicate"),
         Outcome::Unavailable(failure) => {
-            IntakeAnswer::new(503, "unavailable", "retry", "ledger").because_of(Some(failure))
+            IntakeAnswer::new(503, "unavailable", RunOutcome::Retry, "ledger")
+                .because_of(Some(failure))
         }
-        Outcome::Contended => IntakeAnswer::new(503, "unavailable", "retry", "contended"),
+        Outcome::Contended => IntakeAnswer::new(503, "unavailable", RunOutcome::Retry, "contended"),
     }
 }

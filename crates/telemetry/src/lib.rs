@@ -11,17 +11,19 @@
 mod chain;
 pub mod field;
 mod line;
-mod metric;
+pub mod metric;
 
 use std::io::{self, Write as _};
 
+use mirilla_domain::ids::Timestamp;
+use mirilla_domain::signal::{About, Signal};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 pub use chain::chain;
 pub use line::LogLayer;
-pub use metric::Metric;
+pub use metric::{Metric, NAMESPACE, Unit};
 
 /// How events are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,6 +56,7 @@ pub enum TelemetryError {
 /// The process's way to write metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct Telemetry {
+    stage: &'static str,
     format: Format,
 }
 
@@ -79,14 +82,18 @@ pub fn init(
         .with(LogLayer::new(stage, format, write))
         .try_init()
         .map_err(TelemetryError::Twice)?;
-    Ok(Telemetry { format })
+    Ok(Telemetry { stage, format })
 }
 
 impl Telemetry {
-    /// Writes a metric as one line of CloudWatch's embedded format, if the log is for machines.
-    pub fn emit(&self, metric: &Metric, at: mirilla_domain::ids::Timestamp) {
+    /// Writes facts as lines of CloudWatch's embedded format, if the log is for machines.
+    ///
+    /// Every edge, function or child process, writes its metrics through this and nothing else.
+    pub fn emit(&self, about: &About, signals: &[Signal], at: Timestamp) {
         if self.format == Format::Json {
-            write_stdout(&metric.line(at));
+            for line in metric::lines(self.stage, about, signals, at) {
+                write_stdout(&line);
+            }
         }
     }
 }
