@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mirilla_domain::ids::{Forge, Generation, JobId};
-use mirilla_domain::job::{Claim, Job, JobState, Stage};
+use mirilla_domain::ids::{Forge, Generation, JobId, Timestamp};
+use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord, Stage};
 use mirilla_domain::request::Delivery;
 use mirilla_ports::Ledger;
 use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
@@ -11,11 +11,14 @@ use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
 use crate::sample::{at, delivery, job, pull_request, record};
 
 /// Checks an empty ledger against everything the stages rely on.
-pub async fn ledger(ledger: &dyn Ledger) {
+///
+/// `now` is the present moment of the store: pull requests are touched around it.
+pub async fn ledger(ledger: &dyn Ledger, now: Timestamp) {
     deliveries_are_recorded_once_and_with_their_rows(ledger).await;
     writes_upon_an_old_version_change_nothing(ledger).await;
     claims_exclude_each_other_until_they_lapse(ledger).await;
-    unfinished_and_touched_are_ordered_and_bounded(ledger).await;
+    one_row_twice_in_a_transaction_is_stale(ledger).await;
+    unfinished_and_touched_are_ordered_and_bounded(ledger, now).await;
 }
 
 async fn commit(ledger: &dyn Ledger, jobs: &[Job]) -> Recorded {
@@ -56,6 +59,16 @@ async fn deliveries_are_recorded_once_and_with_their_rows(ledger: &dyn Ledger) {
         .unwrap();
     assert_eq!(stored.version, 1);
 
+    // It can be looked for by its id, in its forge.
+    for (forge, id, known) in [
+        (Forge::Github, "d-1", true),
+        (Forge::Gitlab, "d-1", false),
+        (Forge::Github, "d-2", false),
+    ] {
+        let id = delivery(id, forge).id;
+        assert_eq!(ledger.has_delivery(forge, &id).await.unwrap(), known);
+    }
+
     // The same delivery again changes nothing, whatever comes with it.
     let other = job('c', at(101));
     let again = Transaction {
@@ -75,6 +88,9 @@ async fn deliveries_are_recorded_once_and_with_their_rows(ledger: &dyn Ledger) {
         ..whole.clone()
     };
     assert_eq!(ledger.commit(stale).await.unwrap(), Recorded::Stale);
+    let second = delivery("d-2", Forge::Github).id;
+    let known = ledger.has_delivery(Forge::Github, &second);
+    assert!(!known.await.unwrap());
     let good = Transaction {
         delivery: Some(delivery("d-2", Forge::Github)),
         jobs: vec![other.clone()],
@@ -92,6 +108,17 @@ async fn deliveries_are_recorded_once_and_with_their_rows(ledger: &dyn Ledger) {
     };
     assert_eq!(
         ledger.commit(replayed).await.unwrap(),
+        Recorded::DuplicateDelivery
+    );
+
+    // Refused twice over, it is a duplicate: a second look at its job would change nothing.
+    let both = Transaction {
+        delivery: Some(delivery("d-2", Forge::Github)),
+        jobs: vec![other.clone()],
+        pull_request: None,
+    };
+    assert_eq!(
+        ledger.commit(both).await.unwrap(),
         Recorded::DuplicateDelivery
     );
 
@@ -241,8 +268,16 @@ async fn claims_exclude_each_other_until_they_lapse(ledger: &dyn Ledger) {
     assert!(matches!(claimed.await.unwrap(), Claimed::Granted(_)));
 }
 
-async fn unfinished_and_touched_are_ordered_and_bounded(ledger: &dyn Ledger) {
-    let moment = at(1_000_000);
+async fn one_row_twice_in_a_transaction_is_stale(ledger: &dyn Ledger) {
+    let twice = job('8', at(200));
+    assert_eq!(
+        commit(ledger, &[twice.clone(), twice.clone()]).await,
+        Recorded::Stale
+    );
+    assert_eq!(ledger.job(&twice.id).await.unwrap(), None);
+}
+
+async fn unfinished_and_touched_are_ordered_and_bounded(ledger: &dyn Ledger, moment: Timestamp) {
     let old = Job {
         updated_at: at(3),
         ..job('1', at(1))
@@ -297,19 +332,44 @@ async fn unfinished_and_touched_are_ordered_and_bounded(ledger: &dyn Ledger) {
         [older.id, old.id]
     );
 
-    for (pr, touched) in [(21, moment), (22, moment.plus(Duration::from_millis(1)))] {
+    let minute = Duration::from_secs(60);
+    let day = 24 * 60 * minute;
+    let before = |duration: Duration| {
+        let millis = i64::try_from(duration.as_millis()).unwrap();
+        Timestamp::new(moment.get() - millis)
+    };
+    for (pr, touched) in [
+        (22, moment),
+        (20, before(2 * day + minute)),
+        (21, before(2 * day)),
+        (23, before(day)),
+    ] {
         let transaction = Transaction {
             pull_request: Some(record(pr, touched)),
             ..Transaction::default()
         };
         ledger.commit(transaction).await.unwrap();
     }
-    let found = ledger.touched(moment, 10).await.unwrap();
-    let found: Vec<_> = found.into_iter().map(|it| it.pull_request).collect();
-    assert_eq!(
-        found,
-        [pull_request(21), pull_request(22)],
-        "oldest first, the moment included"
-    );
-    assert_eq!(ledger.touched(moment, 1).await.unwrap().len(), 1);
+    let prs = |found: Vec<PullRequestRecord>| {
+        let all = found.into_iter().map(|it| it.pull_request.pr.get());
+        all.collect::<Vec<_>>()
+    };
+    let found = prs(ledger.touched(before(2 * day), 10).await.unwrap());
+    assert_eq!(found, [21, 23, 22], "oldest first, the moment included");
+    let found = prs(ledger.touched(before(2 * day), 2).await.unwrap());
+    assert_eq!(found, [21, 23], "bounded");
+
+    // One that is touched again is found at its new moment only.
+    let stored = ledger.pull_request(&pull_request(21)).await.unwrap();
+    let again = PullRequestRecord {
+        touched_at: moment,
+        ..stored.unwrap()
+    };
+    let transaction = Transaction {
+        pull_request: Some(again),
+        ..Transaction::default()
+    };
+    ledger.commit(transaction).await.unwrap();
+    let found = prs(ledger.touched(before(2 * day), 10).await.unwrap());
+    assert_eq!(found, [23, 21, 22], "oldest first, then by number");
 }

@@ -17,6 +17,7 @@
 mod artifacts;
 mod clock;
 mod heads;
+mod leases;
 mod ledger;
 mod meter;
 mod queue;
@@ -25,6 +26,7 @@ pub mod sample;
 pub use artifacts::artifacts;
 pub use clock::ManualClock;
 pub use heads::heads;
+pub use leases::leases;
 pub use ledger::ledger;
 pub use meter::meter;
 pub use queue::{MAX_RECEIVES, queue};

@@ -23,6 +23,8 @@ const WAL_PAUSE: Duration = Duration::from_millis(25);
 pub(crate) struct Schema {
     /// The tables, for a file that has none.
     pub(crate) sql: &'static str,
+    /// What makes a file of schema `n` one of schema `n + 1`, from schema 1 on.
+    pub(crate) upgrades: &'static [&'static str],
     /// Counts changes of the tables.
     pub(crate) version: i64,
     /// Whether a committed transaction must survive a power cut. Otherwise it survives a crash of
@@ -72,6 +74,12 @@ impl Database {
             let found: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
             if found == 0 {
                 transaction.execute_batch(schema.sql)?;
+            }
+            let done = usize::try_from(found.saturating_sub(1)).unwrap_or(0);
+            for upgrade in schema.upgrades.iter().skip(done).filter(|_| found > 0) {
+                transaction.execute_batch(upgrade)?;
+            }
+            if found < schema.version {
                 transaction.pragma_update(None, "user_version", schema.version)?;
             }
             Ok(Step::Commit(found))
@@ -179,6 +187,16 @@ mod tests {
         version: 1,
         durable: true,
         sql: "CREATE TABLE thing (body TEXT NOT NULL) STRICT;",
+        upgrades: &[],
+    };
+    const NEXT: Schema = Schema {
+        version: 3,
+        sql: "CREATE TABLE thing (body TEXT NOT NULL, a INTEGER, b INTEGER) STRICT;",
+        upgrades: &[
+            "ALTER TABLE thing ADD COLUMN a INTEGER;",
+            "ALTER TABLE thing ADD COLUMN b INTEGER;",
+        ],
+        ..SCHEMA
     };
 
     fn insert(database: &Database, bytes: u32) -> Result<(), LocalError> {
@@ -225,6 +243,25 @@ mod tests {
         other.execute_batch("ROLLBACK").unwrap();
         assert_eq!(count(&database), 0);
         insert(&database, 10).unwrap();
+    }
+
+    #[test]
+    fn older_file_is_upgraded_once_and_keeps_its_rows() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("x.db");
+        insert(&Database::open(&path, &SCHEMA).unwrap(), 1).unwrap();
+        for _ in 0..2 {
+            let database = Database::open(&path, &NEXT).unwrap();
+            let columns = database.read(|connection| {
+                let sql = "SELECT count(a) + count(b) + count(*) FROM thing";
+                Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))?)
+            });
+            assert_eq!(columns.unwrap(), 1);
+        }
+        let fresh = Database::open(&temp.path().join("y.db"), &NEXT).unwrap();
+        assert_eq!(count(&fresh), 0);
+        let older = Database::open(&path, &SCHEMA).unwrap_err();
+        assert!(matches!(older, LocalError::NewerSchema { .. }), "{older:?}");
     }
 
     #[test]

@@ -22,6 +22,7 @@ const SCHEMA: Schema = Schema {
             read_at INTEGER NOT NULL
         ) STRICT;
     ",
+    upgrades: &[],
 };
 
 /// The newest head of each pull request in one SQLite file.

@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use mirilla_domain::ids::{JobId, PullRequestRef, Timestamp};
+use mirilla_domain::ids::{DeliveryId, Forge, JobId, PullRequestRef, Timestamp};
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::request::Delivery;
 use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
@@ -50,6 +50,7 @@ const SCHEMA: Schema = Schema {
         ) STRICT;
         CREATE INDEX pull_request_touched ON pull_request (touched_at, id);
     ",
+    upgrades: &[],
 };
 
 /// Jobs, deliveries and pull requests in one SQLite file.
@@ -111,6 +112,18 @@ impl Ledger for LocalLedger {
                     .transpose()
             })
             .map_err(|source| unavailable("reading a pull request", source))
+    }
+
+    async fn has_delivery(&self, forge: Forge, id: &DeliveryId) -> Result<bool, LedgerError> {
+        self.database
+            .read(|connection| {
+                Ok(connection.query_row(
+                    "SELECT EXISTS (SELECT 1 FROM delivery WHERE forge = ?1 AND id = ?2)",
+                    params![forge.as_str(), id.as_str()],
+                    |row| row.get(0),
+                )?)
+            })
+            .map_err(|source| unavailable("looking for a delivery", source))
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Recorded, LedgerError> {

@@ -1,8 +1,10 @@
-//! Purses and reservations in SQLite.
+//! Purses, reservations and review leases in SQLite.
 //!
 //! **Invariant:** reservation and purses change in one transaction, and `spent + reserved` of every
 //! purse is at most its cap whenever a reservation is granted. Only a call that cost more than its
 //! worst case can push it past.
+
+mod leases;
 
 use std::path::Path;
 
@@ -17,7 +19,7 @@ use crate::LocalError;
 use crate::database::{Database, RowError, Schema, Step};
 
 const SCHEMA: Schema = Schema {
-    version: 1,
+    version: 2,
     durable: true,
     sql: "
         CREATE TABLE purse (
@@ -33,13 +35,25 @@ const SCHEMA: Schema = Schema {
             expires_at INTEGER NOT NULL
         ) STRICT;
         CREATE INDEX reservation_expiry ON reservation (expires_at);
+        CREATE TABLE lease (
+            job TEXT NOT NULL PRIMARY KEY,
+            token TEXT NOT NULL,
+            until INTEGER NOT NULL
+        ) STRICT;
     ",
+    upgrades: &["
+        CREATE TABLE lease (
+            job TEXT NOT NULL PRIMARY KEY,
+            token TEXT NOT NULL,
+            until INTEGER NOT NULL
+        ) STRICT;
+    "],
 };
 
 /// SQLite counts to 2⁶³−1, about nine million dollars; a purse that is there is full.
 const MOST: PicoUsd = PicoUsd::new(i64::MAX.cast_unsigned());
 
-/// Purses and reservations in one SQLite file.
+/// Purses, reservations and review leases in one SQLite file.
 #[derive(Debug)]
 pub struct LocalMeter {
     database: Database,

@@ -42,6 +42,7 @@ const SCHEMA: Schema = Schema {
         ) STRICT;
         CREATE INDEX dead_letter_queue ON dead_letter (queue, id);
     ",
+    upgrades: &[],
 };
 
 /// A message that was given up.

@@ -1,7 +1,7 @@
 //! The ledger of jobs, and the newest heads.
 
 use async_trait::async_trait;
-use mirilla_domain::ids::{CommitSha, JobId, PullRequestRef, Timestamp};
+use mirilla_domain::ids::{CommitSha, DeliveryId, Forge, JobId, PullRequestRef, Timestamp};
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::request::Delivery;
 
@@ -73,6 +73,11 @@ pub trait Ledger: Send + Sync {
         &self,
         id: &PullRequestRef,
     ) -> Result<Option<PullRequestRecord>, LedgerError>;
+
+    /// Returns whether a delivery is recorded, and with it its request.
+    ///
+    /// Deliveries are kept for 30 days, longer than any forge can send one again.
+    async fn has_delivery(&self, forge: Forge, id: &DeliveryId) -> Result<bool, LedgerError>;
 
     /// Writes all of a transaction or nothing.
     async fn commit(&self, transaction: Transaction) -> Result<Recorded, LedgerError>;

@@ -38,7 +38,7 @@ fn a_newer_schema_is_not_touched() {
     let raw = rusqlite::Connection::open(&path).unwrap();
     raw.pragma_update(None, "user_version", 99).unwrap();
     let error = LocalMeter::open(&path).unwrap_err();
-    assert!(text(&error, &path).contains("schema 99, this mirilla knows 1: upgrade"));
+    assert!(text(&error, &path).contains("schema 99, this mirilla knows 2: upgrade"));
     let version: i64 = raw
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .unwrap();

@@ -14,7 +14,11 @@ fn data() -> (tempfile::TempDir, DataDir) {
 #[tokio::test]
 async fn ledger_keeps_its_contract() {
     let (_temp, data) = data();
-    mirilla_contract::ledger(&LocalLedger::open(&data.ledger()).unwrap()).await;
+    mirilla_contract::ledger(
+        &LocalLedger::open(&data.ledger()).unwrap(),
+        sample::at(1_000_000),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -31,6 +35,27 @@ async fn meter_keeps_its_contract() {
     let reviewer = LocalMeter::open(&data.meter()).unwrap();
     let sweeper = LocalMeter::open(&data.meter()).unwrap();
     mirilla_contract::meter(&reviewer, &sweeper).await;
+}
+
+#[tokio::test]
+async fn leases_keep_their_contract() {
+    let (_temp, data) = data();
+    let reviewer = LocalMeter::open(&data.meter()).unwrap();
+    let sweeper = LocalMeter::open(&data.meter()).unwrap();
+    mirilla_contract::leases(&reviewer, &sweeper).await;
+}
+
+#[tokio::test]
+async fn meter_without_leases_is_upgraded() {
+    let (_temp, data) = data();
+    drop(LocalMeter::open(&data.meter()).unwrap());
+    let raw = rusqlite::Connection::open(data.meter()).unwrap();
+    raw.execute_batch("DROP TABLE lease; PRAGMA user_version = 1;")
+        .unwrap();
+    drop(raw);
+    let meter = LocalMeter::open(&data.meter()).unwrap();
+    mirilla_contract::leases(&meter, &meter).await;
+    mirilla_contract::meter(&meter, &meter).await;
 }
 
 #[tokio::test]

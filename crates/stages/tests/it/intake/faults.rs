@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mirilla_domain::ids::{JobId, PullRequestRef, Timestamp};
+use mirilla_domain::ids::{DeliveryId, Forge, JobId, PullRequestRef, Timestamp};
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
 use mirilla_ports::message::Message;
@@ -84,6 +84,11 @@ impl Ledger for Faulty<'_> {
         id: &PullRequestRef,
     ) -> Result<Option<PullRequestRecord>, LedgerError> {
         self.run(self.world.ledger.pull_request(id), down).await
+    }
+
+    async fn has_delivery(&self, forge: Forge, id: &DeliveryId) -> Result<bool, LedgerError> {
+        self.run(self.world.ledger.has_delivery(forge, id), down)
+            .await
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Recorded, LedgerError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mirilla_contract::{ManualClock, sample};
-use mirilla_domain::ids::{JobId, PullRequestRef, Timestamp};
+use mirilla_domain::ids::{DeliveryId, Forge, JobId, PullRequestRef, Timestamp};
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::webhook::{
     GRACE_GITHUB_COM, PreviousSecret, Secrets, WebhookSecret, sign_github,
@@ -34,6 +34,10 @@ impl Ledger for Untouchable {
         &self,
         _: &PullRequestRef,
     ) -> Result<Option<PullRequestRecord>, LedgerError> {
+        panic!("the ledger was read")
+    }
+
+    async fn has_delivery(&self, _: Forge, _: &DeliveryId) -> Result<bool, LedgerError> {
         panic!("the ledger was read")
     }
 

@@ -46,6 +46,13 @@ impl<P: Ledger> Ledger for Gated<&P> {
     ) -> Result<Option<PullRequestRecord>, LedgerError> {
         pass!(self, "ledger.pull_request", self.port.pull_request(id))
     }
+    async fn has_delivery(&self, forge: Forge, id: &DeliveryId) -> Result<bool, LedgerError> {
+        pass!(
+            self,
+            "ledger.has_delivery",
+            self.port.has_delivery(forge, id)
+        )
+    }
     async fn commit(&self, transaction: Transaction) -> Result<Recorded, LedgerError> {
         pass!(self, "ledger.commit", self.port.commit(transaction))
     }
