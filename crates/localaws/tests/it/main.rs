@@ -11,3 +11,4 @@
 )]
 
 mod emulator;
+mod stack;
