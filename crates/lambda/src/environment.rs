@@ -1,0 +1,273 @@
+//! What the template tells a function: its environment, read once.
+//!
+//! All problems are reported together, each with the variable's name and the form it takes.
+//!
+//! **Invariant:** no secret stands in an environment: the variables name where one is kept.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use mirilla_domain::money::PicoUsd;
+use mirilla_domain::redact;
+use mirilla_domain::settings::OperatorPolicy;
+
+/// The environment as a value.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// Reads this process's environment.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place of the functions that reads the environment"
+    )]
+    pub fn read() -> Self {
+        std::env::vars_os()
+            .map(|(name, value)| {
+                (
+                    name.to_string_lossy().into_owned(),
+                    value.to_string_lossy().into_owned(),
+                )
+            })
+            .collect()
+    }
+
+    /// Returns a variable that is set to more than blanks.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(name)
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Refuses what a process that reads strangers' code must not find beside it: a variable that is
+    /// neither Lambda's own nor in `known`, or any value of a forge credential's shape.
+    pub fn refuse_strangers(&self, known: &[&str]) -> Result<(), Problems> {
+        let mut problems = Vec::new();
+        for (name, value) in &self.0 {
+            if let Some(kind) = redact::credential_shape(value) {
+                problems.push(format!(
+                    "{name} holds {kind:?}: this function does not start beside a forge credential; \
+                     remove the variable"
+                ));
+            } else if !is_lambdas_own(name) && !known.contains(&name.as_str()) {
+                problems.push(format!(
+                    "{name} is not a variable of this function: remove it from its configuration"
+                ));
+            }
+        }
+        Problems::unless_empty(problems)
+    }
+}
+
+impl FromIterator<(String, String)> for Environment {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(pairs: T) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+}
+
+/// Returns whether Lambda's runtime or the system below it sets a variable.
+/// <https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html>
+fn is_lambdas_own(name: &str) -> bool {
+    const PREFIXES: [&str; 4] = ["AWS_", "_AWS_", "LAMBDA_", "LC_"];
+    const NAMES: [&str; 16] = [
+        "_HANDLER",
+        "_X_AMZN_TRACE_ID",
+        "HOME",
+        "LANG",
+        "LD_LIBRARY_PATH",
+        "PATH",
+        "PWD",
+        "SHLVL",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "NODE_PATH",
+        "PYTHONPATH",
+        "_",
+    ];
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name)
+}
+
+/// Everything that is wrong with an environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(Vec<String>);
+
+impl Problems {
+    fn unless_empty(problems: Vec<String>) -> Result<(), Self> {
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Self(problems))
+        }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("; "))
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Reads settings and collects what is wrong with them.
+#[derive(Debug)]
+pub struct Settings<'a> {
+    environment: &'a Environment,
+    problems: Vec<String>,
+}
+
+impl<'a> Settings<'a> {
+    /// Begins reading.
+    pub const fn of(environment: &'a Environment) -> Self {
+        Self {
+            environment,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Returns what was read if nothing was wrong.
+    pub fn finish<T>(self, settings: T) -> Result<T, Problems> {
+        Problems::unless_empty(self.problems).map(|()| settings)
+    }
+
+    /// Notes something wrong with a variable.
+    pub fn problem(&mut self, name: &str, what: &str) {
+        self.problems.push(format!("{name} {what}"));
+    }
+
+    /// Returns a variable that must be there; an empty text, and a problem, if it is not.
+    pub fn required(&mut self, name: &str) -> String {
+        self.optional(name).unwrap_or_else(|| {
+            self.problem(name, "is missing: the template sets it");
+            String::new()
+        })
+    }
+
+    /// Returns a variable that may be missing.
+    pub fn optional(&self, name: &str) -> Option<String> {
+        self.environment.get(name).map(ToOwned::to_owned)
+    }
+
+    /// Returns the items of a list separated by commas.
+    pub fn list(&self, name: &str) -> Vec<String> {
+        let items = self.environment.get(name).unwrap_or_default().split(',');
+        items
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .map(ToOwned::to_owned)
+            .collect()
+    }
+
+    /// Returns a parsed variable, or the default if it is missing.
+    pub fn parsed<T>(
+        &mut self,
+        name: &str,
+        default: T,
+        form: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> T {
+        let Some(value) = self.environment.get(name) else {
+            return default;
+        };
+        parse(value).unwrap_or_else(|| {
+            self.problem(name, &format!("is not well-formed: it takes {form}"));
+            default
+        })
+    }
+
+    /// Returns the operator's policy: the text of `MIRILLA_POLICY` (TOML, as `mirilla config policy`
+    /// prints it), with the variables that hold one of its values.
+    pub fn policy(&mut self) -> OperatorPolicy {
+        let mut policy = OperatorPolicy::default();
+        if let Some(text) = self.environment.get("MIRILLA_POLICY") {
+            match toml::from_str(text) {
+                Ok(read) => policy = read,
+                Err(error) => self.problem(
+                    "MIRILLA_POLICY",
+                    &format!("cannot be used: {}", error.to_string().replace('\n', " ")),
+                ),
+            }
+        }
+        if let Some(model) = self.environment.get("MIRILLA_MODEL") {
+            model.clone_into(&mut policy.model);
+        }
+        let bases = self.list("MIRILLA_TRUSTED_BASES");
+        if !bases.is_empty() {
+            policy.trusted_bases = bases;
+        }
+        for (name, cap) in [
+            ("MIRILLA_REVIEW_USD", &mut policy.max_usd),
+            ("MIRILLA_REPOSITORY_DAY_USD", &mut policy.repository_day_usd),
+            ("MIRILLA_ACCOUNT_MONTH_USD", &mut policy.account_month_usd),
+        ] {
+            *cap = self.parsed(name, *cap, "dollars such as `1.00`", PicoUsd::parse);
+        }
+        policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn all_problems_are_named_at_once() {
+        let environment = environment(&[("MIRILLA_REVIEW_USD", "much"), ("MIRILLA_POLICY", "x =")]);
+        let mut settings = Settings::of(&environment);
+        settings.required("MIRILLA_BUCKET");
+        settings.policy();
+        let problems = settings.finish(()).unwrap_err().to_string();
+        for name in [
+            "MIRILLA_BUCKET is missing",
+            "MIRILLA_REVIEW_USD",
+            "MIRILLA_POLICY",
+        ] {
+            assert!(problems.contains(name), "{problems}");
+        }
+    }
+
+    #[test]
+    fn variables_win_over_the_policy_text() {
+        let environment = environment(&[
+            ("MIRILLA_MODEL", "another"),
+            ("MIRILLA_ACCOUNT_MONTH_USD", "7.50"),
+            ("MIRILLA_TRUSTED_BASES", "main, release"),
+        ]);
+        let mut settings = Settings::of(&environment);
+        let policy = settings.policy();
+        assert_eq!(policy.model, "another");
+        assert_eq!(policy.account_month_usd.exact(), "7.50");
+        assert_eq!(policy.trusted_bases, ["main", "release"]);
+        assert_eq!(policy.max_usd, OperatorPolicy::default().max_usd);
+        settings.finish(()).unwrap();
+    }
+
+    #[test]
+    fn strangers_and_credentials_are_refused_and_lambdas_own_are_not() {
+        let fine = environment(&[
+            ("AWS_SESSION_TOKEN", "made-up"),
+            ("_HANDLER", "bootstrap"),
+            ("MIRILLA_METER_TABLE", "meter"),
+        ]);
+        fine.refuse_strangers(&["MIRILLA_METER_TABLE"]).unwrap();
+        let bad = environment(&[
+            ("MY_BOT_PAT", "anything"),
+            ("AWS_FOO", "ghp_0123456789abcdefghijklmnopqrstuvwxyz"),
+        ]);
+        let problems = bad.refuse_strangers(&[]).unwrap_err().to_string();
+        assert!(problems.contains("MY_BOT_PAT is not"), "{problems}");
+        assert!(problems.contains("AWS_FOO holds"), "{problems}");
+        assert!(!problems.contains("ghp_"), "{problems}");
+    }
+}
