@@ -9,6 +9,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use futures_util::FutureExt as _;
 use mirilla_domain::ids::Timestamp;
@@ -43,8 +44,15 @@ pub struct Received {
     pub time_left: Duration,
 }
 
+/// Makes messages visible again after a pause.
+#[async_trait]
+pub trait PutBack: Send + Sync {
+    /// Lets a message of the function's own queue come back after `delay`, counted from now.
+    async fn put_back(&self, receipt: &str, delay: Duration) -> Result<(), QueueError>;
+}
+
 /// What answering a queue needs.
-pub struct Batch<'a, P> {
+pub struct Batch<'a> {
     /// The stage, for log and metrics.
     pub stage: &'static str,
     /// Time.
@@ -53,11 +61,11 @@ pub struct Batch<'a, P> {
     pub deadline: Timestamp,
     /// Where metrics go.
     pub telemetry: Telemetry,
-    /// Makes a message of this queue visible again after a pause.
-    pub put_back: P,
+    /// The queue.
+    pub put_back: &'a dyn PutBack,
 }
 
-impl<P> std::fmt::Debug for Batch<'_, P> {
+impl std::fmt::Debug for Batch<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Batch")
             .field("stage", &self.stage)
@@ -72,10 +80,7 @@ enum Answer {
     Back { after: Duration },
 }
 
-impl<P> Batch<'_, P>
-where
-    P: AsyncFn(&str, Duration) -> Result<(), QueueError>,
-{
+impl Batch<'_> {
     /// Handles every message of an event; returns those that come back.
     pub async fn run(
         &self,
@@ -89,7 +94,7 @@ where
                 continue;
             };
             if let Some(receipt) = &record.receipt_handle
-                && let Err(error) = (self.put_back)(receipt, after).await
+                && let Err(error) = self.put_back.put_back(receipt, after).await
             {
                 tracing::warn!(
                     { field::ERROR } = chain(&error),

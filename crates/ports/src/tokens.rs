@@ -1,8 +1,10 @@
 //! Tokens of a forge, made for one job by a process that holds nothing else.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use mirilla_domain::ids::JobId;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
 /// Asks a minter for a token. Which stage asks is known from the line the request comes in on, never
@@ -42,6 +44,43 @@ impl NoToken {
     pub fn unavailable(reason: impl Into<String>) -> Self {
         Self::Unavailable {
             reason: reason.into(),
+        }
+    }
+}
+
+/// What a minter answers.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MintAnswer {
+    /// The token. Never logged.
+    Token(String),
+    /// Why there is none.
+    NoToken(NoToken),
+}
+
+impl fmt::Debug for MintAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Token(_) => f.write_str("Token(…)"),
+            Self::NoToken(reason) => f.debug_tuple("NoToken").field(reason).finish(),
+        }
+    }
+}
+
+impl From<Result<SecretString, NoToken>> for MintAnswer {
+    fn from(answer: Result<SecretString, NoToken>) -> Self {
+        match answer {
+            Ok(token) => Self::Token(token.expose_secret().to_owned()),
+            Err(reason) => Self::NoToken(reason),
+        }
+    }
+}
+
+impl From<MintAnswer> for Result<SecretString, NoToken> {
+    fn from(answer: MintAnswer) -> Self {
+        match answer {
+            MintAnswer::Token(token) => Ok(token.into()),
+            MintAnswer::NoToken(reason) => Err(reason),
         }
     }
 }

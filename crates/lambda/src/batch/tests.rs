@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 use async_trait::async_trait;
 use mirilla_domain::ids::JobId;
@@ -15,6 +15,17 @@ impl Clock for StoppedClock {
     }
 
     async fn sleep(&self, _duration: Duration) {}
+}
+
+#[derive(Default)]
+struct Pauses(Mutex<Vec<(String, Duration)>>);
+
+#[async_trait]
+impl PutBack for Pauses {
+    async fn put_back(&self, receipt: &str, delay: Duration) -> Result<(), QueueError> {
+        self.0.lock().unwrap().push((receipt.to_owned(), delay));
+        Ok(())
+    }
 }
 
 fn job(digit: char) -> JobId {
@@ -46,22 +57,19 @@ async fn run(
     millis: i64,
     handle: impl AsyncFn(Received) -> Result<Report, StageError>,
 ) -> (Vec<String>, Vec<(String, Duration)>) {
-    let put_back = RefCell::new(Vec::new());
+    let put_back = Pauses::default();
     let batch = Batch {
         stage: "collect",
         clock: &StoppedClock,
         deadline: Timestamp::new(1_000 + millis),
         telemetry: Telemetry::silent(),
-        put_back: async |receipt: &str, after: Duration| {
-            put_back.borrow_mut().push((receipt.to_owned(), after));
-            Ok(())
-        },
+        put_back: &put_back,
     };
     let response = batch.run(event, ours, handle).await;
     let failed = response.batch_item_failures.into_iter();
     (
         failed.map(|failure| failure.item_identifier).collect(),
-        put_back.into_inner(),
+        put_back.0.into_inner().unwrap(),
     )
 }
 
