@@ -25,14 +25,12 @@ use axum::http::{Request, StatusCode, header};
 use axum::routing::{any, get, post};
 use futures_util::StreamExt as _;
 use mirilla_domain::ids::Forge;
-use mirilla_domain::request::Request as Asked;
-use mirilla_domain::signal::RunOutcome;
 use mirilla_domain::webhook::MAX_BODY_BYTES;
 use mirilla_ports::{Clock, Ledger, QueueSend};
 use mirilla_stages::intake::{
     IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache, intake,
 };
-use mirilla_telemetry::{Telemetry, chain, field};
+use mirilla_telemetry::Telemetry;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -215,7 +213,7 @@ impl Door {
     }
 
     fn report(&self, answer: &IntakeAnswer, took: Duration) {
-        log(answer, took);
+        mirilla_stages::intake::log(answer, took);
         if let Some(telemetry) = self.telemetry {
             let (about, facts) = answer.facts(took);
             telemetry.emit(&about, &facts, self.clock.now());
@@ -242,53 +240,6 @@ async fn github(State(door): State<Arc<Door>>, request: Request<Body>) -> (Statu
 
 async fn not_found() -> (StatusCode, &'static str) {
     (StatusCode::NOT_FOUND, "not found")
-}
-
-/// One line for each answer: what a person must act on as an error, what is refused as a warning,
-/// what is left alone only for those who look closely.
-fn log(answer: &IntakeAnswer, took: Duration) {
-    let failure = answer.failure.as_ref().map(|error| chain(&**error));
-    let delivery = answer.delivery.as_deref();
-    let origin = delivery.map(|it| &it.origin);
-    let review = delivery.map(|it| &it.request);
-    let (pr, head) = match review {
-        Some(Asked::Review { pr, head, .. }) => (Some(pr.get()), Some(head.as_str())),
-        _ => (None, None),
-    };
-    macro_rules! line {
-        ($level:ident, $text:literal) => {
-            tracing::$level!(
-                { field::DELIVERY_ID } = delivery.map(|it| it.id.as_str()),
-                { field::FORGE } = origin.map(|it| it.forge.as_str()),
-                { field::REPO } = origin
-                    .and_then(|it| it.repository.as_ref())
-                    .map(|it| it.name.as_str()),
-                { field::INSTALLATION_ID } =
-                    origin.and_then(|it| it.installation).map(|it| it.get()),
-                { field::PR } = pr,
-                { field::HEAD_SHA } = head.and_then(|it| it.get(..field::HEAD_SHA_DIGITS)),
-                { field::EVENT } = delivery.map(|it| it.event.as_str()),
-                { field::ACTION } = delivery.map(|it| it.action.as_str()),
-                { field::OUTCOME } = answer.outcome.as_str(),
-                { field::REASON } = answer.reason,
-                { field::HTTP_STATUS } = answer.status,
-                { field::DURATION_MS } = millis(took),
-                { field::ERROR } = failure.as_deref(),
-                $text
-            )
-        };
-    }
-    match answer.outcome {
-        RunOutcome::Retry => line!(error, "a webhook could not be recorded"),
-        RunOutcome::Rejected => line!(warn, "a webhook was refused"),
-        _ if failure.is_some() => line!(warn, "a webhook was answered, but something failed"),
-        RunOutcome::Accepted => line!(info, "a webhook was recorded and queued"),
-        _ => line!(debug, "nothing follows from a webhook"),
-    }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

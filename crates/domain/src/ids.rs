@@ -143,6 +143,11 @@ impl AttemptNo {
 }
 
 impl Timestamp {
+    /// Returns a moment given as other systems count it: milliseconds since the epoch.
+    pub fn from_epoch_millis(millis: u64) -> Self {
+        Self(i64::try_from(millis).unwrap_or(i64::MAX))
+    }
+
     /// Returns this moment plus a duration, saturating.
     pub fn plus(self, duration: std::time::Duration) -> Self {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);

@@ -13,11 +13,12 @@ use async_trait::async_trait;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use futures_util::FutureExt as _;
 use mirilla_domain::ids::Timestamp;
+use mirilla_domain::signal::{About, RunOutcome, Signal};
 use mirilla_ports::message::Message;
 use mirilla_ports::{Clock, QueueError};
 use mirilla_stages::error::{Disposition, StageError};
 use mirilla_stages::report::Report;
-use mirilla_telemetry::{Metric, Telemetry, chain, field};
+use mirilla_telemetry::{Telemetry, chain, field};
 
 use crate::findings_event::PostBody;
 
@@ -164,12 +165,12 @@ impl Batch<'_> {
             time_left,
         };
         let work = AssertUnwindSafe(handle(received)).catch_unwind();
-        let (outcome, answer) = match tokio::time::timeout(time_left, work).await {
+        let (outcome, reason, answer) = match tokio::time::timeout(time_left, work).await {
             Ok(Ok(Ok(report))) => {
                 for line in &report.lines {
                     tracing::info!({ field::JOB_ID } = job.as_str(), "{line}");
                 }
-                (report.outcome, Answer::Done)
+                (RunOutcome::Done, report.outcome, Answer::Done)
             }
             Ok(Ok(Err(error))) => failed(&job, &error, receive_count),
             Ok(Err(_panic)) => {
@@ -177,23 +178,24 @@ impl Batch<'_> {
                     { field::JOB_ID } = job.as_str(),
                     "job {job} made the stage panic"
                 );
-                ("panicked", back(growing(receive_count)))
+                (RunOutcome::Retry, "panicked", back(growing(receive_count)))
             }
             Err(_elapsed) => {
                 tracing::error!(
                     { field::JOB_ID } = job.as_str(),
                     "job {job} took longer than the function may; it is tried again"
                 );
-                ("timed-out", back(growing(receive_count)))
+                (RunOutcome::Retry, "timed-out", back(growing(receive_count)))
             }
         };
         let took = self.clock.now().since(began);
-        let metric = Metric::Run {
-            stage: self.stage,
+        let ran = Signal::Ran {
             outcome,
+            reason,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
-        self.telemetry.emit(&metric, self.clock.now());
+        let about = About::job_id(&job);
+        self.telemetry.emit(&about, &[ran], self.clock.now());
         answer
     }
 }
@@ -203,7 +205,7 @@ fn failed(
     job: &mirilla_domain::ids::JobId,
     error: &StageError,
     receive_count: u32,
-) -> (&'static str, Answer) {
+) -> (RunOutcome, &'static str, Answer) {
     let waits = matches!(
         error,
         StageError::Busy { .. } | StageError::NotDue { .. } | StageError::MayHaveLanded { .. }
@@ -224,11 +226,12 @@ fn failed(
         );
     }
     match error.disposition() {
-        Disposition::Reject => ("rejected", Answer::Done),
-        Disposition::Stale => ("stale", Answer::Done),
+        Disposition::Reject => (RunOutcome::Rejected, error.code(), Answer::Done),
+        Disposition::Stale => (RunOutcome::Stale, error.code(), Answer::Done),
         // A queue gives a message so many tries and no more: a wait uses up as few as possible.
         Disposition::Retry { after } => (
-            if waits { "waiting" } else { "retry" },
+            RunOutcome::Retry,
+            error.code(),
             back(after.unwrap_or_else(|| growing(receive_count))),
         ),
     }

@@ -15,6 +15,7 @@
 
 mod decide;
 mod incoming;
+mod log;
 mod record;
 mod secrets;
 
@@ -33,6 +34,7 @@ use mirilla_ports::{Clock, Ledger, QueueSend};
 
 use decide::Wanted;
 pub use incoming::{EnvelopeError, IncomingWebhook};
+pub use log::log;
 use record::{Asked, Outcome};
 pub use secrets::{FixedSecrets, SecretCache};
 

@@ -89,6 +89,7 @@ impl Telemetry {
     /// Returns a way to write metrics that writes none, for tests.
     pub const fn silent() -> Self {
         Self {
+            stage: "test",
             format: Format::Human,
         }
     }

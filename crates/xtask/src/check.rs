@@ -20,7 +20,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mirilla-ports", &["mirilla-domain"]),
     (
         "mirilla-stages",
-        &["mirilla-diff", "mirilla-domain", "mirilla-ports"],
+        &[
+            "mirilla-diff",
+            "mirilla-domain",
+            "mirilla-ports",
+            // The names of log fields, which are fixed there.
+            "mirilla-telemetry",
+        ],
     ),
     ("mirilla-http", &[]),
     (

@@ -60,7 +60,9 @@ pub async fn handle(state: &State, request: &MintRequest) -> MintAnswer {
 async fn token(state: &State, request: &MintRequest) -> Result<SecretString, NoToken> {
     let place = mint::place(&*state.ledger, &request.job, state.reach).await?;
     if place.forge != Forge::Github {
-        return Err(NoToken::unavailable("GitLab has no Apps to mint tokens for"));
+        return Err(NoToken::unavailable(
+            "GitLab has no Apps to mint tokens for",
+        ));
     }
     let (repo, installation, fresh) = (place.repo, place.installation, request.fresh);
     let minted = match state.reach {

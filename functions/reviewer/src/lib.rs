@@ -16,9 +16,7 @@ use mirilla_domain::ids::{JobId, Timestamp};
 use mirilla_lambda::batch::{self, Batch, PutBack, Received};
 use mirilla_ports::message::Message;
 use mirilla_ports::meter::Leased;
-use mirilla_ports::{
-    Artifacts, Clock, Entropy, Grants, Heads, Meter, Model, ReviewLeases,
-};
+use mirilla_ports::{Artifacts, Clock, Entropy, Grants, Heads, Meter, Model, ReviewLeases};
 use mirilla_stages::error::StageError;
 use mirilla_stages::report::Report;
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
