@@ -29,4 +29,4 @@ pub use heads::heads;
 pub use leases::leases;
 pub use ledger::ledger;
 pub use meter::meter;
-pub use queue::{MAX_RECEIVES, queue};
+pub use queue::{MAX_RECEIVES, queue, sending};
