@@ -44,7 +44,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("mirilla-local", &["mirilla-domain", "mirilla-ports"]),
     ("mirilla-system", &["mirilla-domain", "mirilla-ports"]),
-    ("mirilla-aws", &["mirilla-domain", "mirilla-ports"]),
+    // Its signed addresses go through the one HTTP client that bounds hosts and bytes.
+    (
+        "mirilla-aws",
+        &["mirilla-domain", "mirilla-http", "mirilla-ports"],
+    ),
     (
         "mirilla-lambda",
         &[
