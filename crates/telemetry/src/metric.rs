@@ -87,6 +87,7 @@ metrics! {
     Runs => "runs", Count, &[&["stage", "outcome"]], "Messages, webhooks and runs that a stage handled.";
     Duration => "duration_ms", Milliseconds, &[&["stage"]], "How long a stage took for one of them.";
     JobsEnded => "jobs_ended", Count, &[&["state"], &[]], "Jobs that ended: posted, skipped, superseded or failed.";
+    Superseded => "superseded_percent", Percent, SUM, "100 for a job that ended superseded, 0 for one that ended otherwise; read the average.";
     CallsLeft => "forge_calls_left_percent", Percent, &[&["stage"], &[]], "What the forge's limit leaves of its calls; read the minimum.";
     // Money.
     Spend => "spend_usd", None, &[&["model"], &[]], "Dollars booked for calls to the model, lost answers included.";

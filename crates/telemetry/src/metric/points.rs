@@ -116,7 +116,12 @@ pub fn points(signal: &Signal) -> Points {
         Signal::FloorHit { check, count } => {
             Points::plain(M::FloorHits, *count).by("check", check.as_str())
         }
-        Signal::Ended { state } => Points::plain(M::JobsEnded, 1).by("state", state.as_str()),
+        Signal::Ended { state } => {
+            let superseded = *state == mirilla_domain::job::JobState::Superseded;
+            Points::plain(M::JobsEnded, 1)
+                .and(M::Superseded, if superseded { 100 } else { 0 })
+                .by("state", state.as_str())
+        }
         Signal::OddFindings(what) => Points::plain(M::OddFindings, 1).by("what", what.as_str()),
         Signal::BadSignature => Points::plain(M::BadSignatures, 1),
         Signal::ReplayedBody => Points::plain(M::ReplayedBodies, 1),
