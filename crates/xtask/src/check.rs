@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use crate::say;
+use crate::{say, template};
 
 /// Which workspace members a member may depend on (tests aside). A new edge is a decision: it is made
 /// here, with its reason in the commit.
@@ -157,7 +157,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mirilla-localaws", &[]),
     ("mirilla-contract", &["mirilla-domain", "mirilla-ports"]),
     ("mirilla-tests", &[]),
-    ("xtask", &[]),
+    ("xtask", &["mirilla-localaws"]),
 ];
 
 /// What a pure crate must not link, directly or through others.
@@ -196,6 +196,7 @@ pub(crate) fn run(root: &Path) -> Result<bool> {
     lengths(root, &mut problems)?;
     packages(&metadata, &mut problems)?;
     code_map(root, &metadata, &mut problems)?;
+    template::check(root, &mut problems)?;
     for problem in &problems {
         say(&format!("- {problem}"));
     }

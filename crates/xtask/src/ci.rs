@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 
-use crate::{check, say};
+use crate::{check, say, template};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub(crate) fn run(root: &Path, extent: Extent) -> bool {
     };
     steps.cargo("format", &["fmt", "--all", "--check"], &[]);
     steps.own("workspace rules", check::run);
+    steps.own("template", template::lint);
     steps.cargo(
         "lints",
         &[

@@ -5,6 +5,7 @@
 
 mod check;
 mod ci;
+mod template;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   ci               everything CI checks, one line per step (add --quick to leave out the slow ones)
   check            the workspace's own rules: dependency directions, file lengths, lint inheritance
+  generate         write what is made from other files: the dashboard in template.yaml
   fuzz SECONDS     run every fuzz target for so many seconds";
 
 fn main() -> Result<ExitCode> {
@@ -25,6 +27,7 @@ fn main() -> Result<ExitCode> {
         ["ci"] => ci::run(&root, ci::Extent::Full),
         ["ci", "--quick"] => ci::run(&root, ci::Extent::Quick),
         ["check"] => check::run(&root)?,
+        ["generate"] => template::generate(&root)?,
         ["fuzz", seconds] => ci::fuzz(&root, seconds.parse()?)?,
         _ => {
             say(USAGE);
