@@ -1,11 +1,11 @@
-//! SAM templates as the CloudFormation they become, without AWS.
+//! SAM templates as the `CloudFormation` they become, without AWS.
 
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::{Value, json};
 
 use crate::script;
 
-/// Translates SAM templates to CloudFormation: what SAM adds is there, conditions and references are
+/// Translates SAM templates to `CloudFormation`: what SAM adds is there, conditions and references are
 /// as they were written.
 ///
 /// All are translated by one process, because its start takes longer than a translation. Nothing is

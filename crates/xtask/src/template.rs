@@ -26,7 +26,10 @@ pub(crate) fn lint(root: &Path) -> Result<bool> {
     let mut templates = vec![root.join(TEMPLATE)];
     for entry in fs::read_dir(root.join("infra")).context("infra cannot be listed")? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "yaml") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "yaml")
+        {
             templates.push(path);
         }
     }
@@ -72,9 +75,12 @@ fn read(root: &Path) -> Result<(String, String)> {
 
 /// Returns the template with the dashboard in its place, a widget a line.
 fn embed(template: &str, dashboard: &str) -> Result<String> {
-    let (before, rest) = template
-        .split_once(PLACE)
-        .with_context(|| format!("{TEMPLATE} has no place for a dashboard: `{}`", PLACE.trim()))?;
+    let (before, rest) = template.split_once(PLACE).with_context(|| {
+        format!(
+            "{TEMPLATE} has no place for a dashboard: `{}`",
+            PLACE.trim()
+        )
+    })?;
     let after: Vec<&str> = rest
         .split_inclusive('\n')
         .skip_while(|line| line.starts_with(INDENT))
