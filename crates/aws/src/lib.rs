@@ -42,5 +42,5 @@ pub use kms::{KmsError, KmsSigner};
 pub use ledger::DynamoLedger;
 pub use meter::DynamoMeter;
 pub use queue::{QueueUrls, SqsQueues};
-pub use secrets::{PLACEHOLDER, SecretError, SecretStore, StoredWebhookSecrets};
+pub use secrets::{SecretError, SecretStore, StoredWebhookSecrets};
 pub use signed::{BucketClient, SignedArtifacts, SignedError};

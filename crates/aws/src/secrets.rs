@@ -18,9 +18,6 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::items::Source;
 
-/// What the template puts into a secret that a person has to fill: it counts as empty.
-pub const PLACEHOLDER: &str = "to-be-filled-by-mirilla-app-create";
-
 const CURRENT: &str = "AWSCURRENT";
 const PREVIOUS: &str = "AWSPREVIOUS";
 
@@ -86,7 +83,8 @@ impl SecretStore {
     ///
     /// # Errors
     ///
-    /// [`SecretError::Empty`] while it has none, or only the template's [`PLACEHOLDER`].
+    /// [`SecretError::Empty`] while it has none: the template makes the secrets that a person has to
+    /// fill without a value.
     pub async fn text(&self, name: &str) -> Result<SecretString, SecretError> {
         self.version(name, CURRENT)
             .await?
@@ -133,7 +131,7 @@ fn filled(output: GetSecretValueOutput) -> Option<Version> {
     let created_at = output.created_date.and_then(|date| date.to_millis().ok());
     let text = output.secret_string?;
     let text = text.trim();
-    if text.is_empty() || text == PLACEHOLDER {
+    if text.is_empty() {
         return None;
     }
     Some(Version {

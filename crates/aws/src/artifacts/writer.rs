@@ -5,7 +5,7 @@ use std::mem;
 
 use async_trait::async_trait;
 use aws_sdk_s3::primitives::ByteStream;
-use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use aws_sdk_s3::types::{ChecksumAlgorithm, CompletedMultipartUpload, CompletedPart};
 use mirilla_domain::snapshot::StoredObject;
 use mirilla_ports::{ArtifactError, ArtifactWriter, Artifacts as _};
 use tracing::warn;
@@ -77,6 +77,7 @@ impl S3Writer {
             .key(&self.key)
             .upload_id(&upload.id)
             .part_number(number)
+            .checksum_algorithm(ChecksumAlgorithm::Crc32)
             .body(ByteStream::from(mem::take(&mut self.buffer)))
             .send()
             .await;
@@ -101,6 +102,8 @@ impl S3Writer {
             .create_multipart_upload()
             .bucket(&self.store.bucket)
             .key(&self.key)
+            // Said at the start, it has to be named for every part at the end, and S3 checks both.
+            .checksum_algorithm(ChecksumAlgorithm::Crc32)
             .send()
             .await?;
         Ok(Upload {

@@ -17,6 +17,7 @@ mod contract;
 mod expiry;
 mod keys;
 mod meter_races;
+mod rights;
 mod secrets;
 mod signed;
 mod stub;
