@@ -16,6 +16,7 @@ mod conformance;
 mod contract;
 mod expiry;
 mod keys;
+mod ledger_races;
 mod meter_races;
 mod rights;
 mod secrets;

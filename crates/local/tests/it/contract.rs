@@ -1,9 +1,12 @@
 //! Every local store against its port's contract.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mirilla_contract::{ManualClock, sample};
 use mirilla_local::{DataDir, DirArtifacts, LocalHeads, LocalLedger, LocalMeter, LocalQueue};
+use mirilla_ports::GrantObjects as _;
+use mirilla_ports::artifacts::Right;
 
 fn data() -> (tempfile::TempDir, DataDir) {
     let temp = tempfile::tempdir().unwrap();
@@ -72,7 +75,12 @@ async fn queue_keeps_its_contract() {
 #[tokio::test]
 async fn artifacts_keep_their_contract() {
     let (_temp, data) = data();
-    mirilla_contract::artifacts(&DirArtifacts::open(&data.artifacts()).unwrap()).await;
+    let store = DirArtifacts::open(&data.artifacts()).unwrap();
+    mirilla_contract::artifacts(&store).await;
+    // A reviewer here opens the directory itself; there is nothing to sign.
+    let objects = [("a/one".to_owned(), Right::Read)];
+    let granted = store.grant(&objects, Duration::from_secs(60)).await;
+    assert_eq!(granted.unwrap(), None);
 }
 
 #[tokio::test]
@@ -80,7 +88,6 @@ async fn dead_letters_are_listed_and_redriven() {
     use mirilla_ports::message::Message;
     use mirilla_ports::queue::QueueName;
     use mirilla_ports::{Queue as _, QueueSend as _};
-    use std::time::Duration;
 
     let (_temp, data) = data();
     let clock = Arc::new(ManualClock::at(sample::at(1_000)));
