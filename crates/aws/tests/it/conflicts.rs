@@ -4,9 +4,11 @@ use std::error::Error as _;
 
 use mirilla_aws::{DynamoLedger, DynamoMeter, InvokeError, LambdaInvoker, S3Artifacts};
 use mirilla_contract::sample;
-use mirilla_domain::ids::Forge;
+use mirilla_domain::ids::{Forge, Timestamp};
 use mirilla_ports::ledger::{Recorded, Transaction};
-use mirilla_ports::{ArtifactError, Artifacts as _, Ledger as _, LedgerError, Meter as _};
+use mirilla_ports::{
+    ArtifactError, Artifacts as _, Ledger as _, LedgerError, Meter as _, MeterSweep as _,
+};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 
@@ -58,15 +60,14 @@ async fn conflict_is_tried_again_as_a_new_transaction() {
 
 #[tokio::test]
 async fn lost_answer_is_asked_for_again_under_its_token() {
-    let script = vec![
-        Say::Nothing,
-        Say::error("TransactionInProgressException"),
-        Say::done(),
-    ];
+    // More often than the SDK repeats by itself.
+    let mut script = vec![Say::Nothing];
+    script.extend((0..5).map(|_| Say::error("TransactionInProgressException")));
+    script.push(Say::done());
     let (recorded, stub) = record(script).await;
     assert_eq!(recorded.unwrap(), Recorded::New);
     let tokens = tokens(&stub);
-    assert_eq!(tokens.len(), 3);
+    assert_eq!(tokens.len(), 7);
     assert!(tokens.iter().all(|it| *it == tokens[0]), "{tokens:?}");
 }
 
@@ -121,6 +122,45 @@ async fn sent_mark_whose_answer_is_lost_is_not_taken_for_another_callers() {
     meter.sent("j/1/1").await.unwrap();
     let tokens = tokens(&stub);
     assert_eq!(tokens[0], tokens[1]);
+}
+
+/// The sweeper reads a reservation as held, and the worker marks it as sent before the sweeper writes.
+#[tokio::test]
+async fn call_that_is_sent_while_it_is_swept_is_booked_in_full() {
+    let row = |state: &str| {
+        json!({
+            "pk": {"S": "reservation#j/1/1"},
+            "state": {"S": state},
+            "amount": {"N": "70"},
+            "due": {"N": "5"},
+            "purses": {"S": "[{\"repository-day\":[2,1]}]"},
+        })
+    };
+    let stub = Stub::start(vec![
+        Say::json(200, &json!({"Items": [row("held")], "Count": 1})),
+        Say::json(200, &json!({"Item": row("held")})),
+        Say::cancelled(&[REFUSED, FINE]),
+        Say::json(200, &json!({"Item": row("sent")})),
+        Say::done(),
+    ]);
+    let meter = DynamoMeter::new(stub.aws().await.dynamodb(), "meter", clock());
+    let swept = meter.settle_expired(Timestamp::new(5)).await.unwrap();
+    assert_eq!(swept, (0, 1));
+    let update =
+        |at: usize, row: usize| stub.asked()[at].json()["TransactItems"][row]["Update"].clone();
+    for (at, state, total, spent) in [(2, "held", "-70", "0"), (4, "sent", "0", "70")] {
+        let reservation = update(at, 0);
+        let condition = reservation["ConditionExpression"].as_str().unwrap();
+        assert!(condition.starts_with("#state = :state AND "), "{condition}");
+        assert!(!condition.contains("OR"), "{condition}");
+        let values = &reservation["ExpressionAttributeValues"];
+        assert_eq!(values[":state"], json!({"S": state}));
+        let values = &update(at, 1)["ExpressionAttributeValues"];
+        assert_eq!(
+            (&values[":total"], &values[":spent"]),
+            (&json!({"N": total}), &json!({"N": spent}))
+        );
+    }
 }
 
 #[tokio::test]

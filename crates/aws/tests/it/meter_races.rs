@@ -1,6 +1,7 @@
 //! Several workers, one budget: no interleaving spends past the cap, and each call is charged once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mirilla_aws::DynamoMeter;
 use mirilla_contract::sample;
@@ -119,7 +120,7 @@ async fn reservation_is_closed_by_one_of_worker_and_sweeper() {
     let meter = world.meter().await;
     let purse = day(9);
     let mut owed = PicoUsd::ZERO;
-    for call in 0..40 {
+    for call in 0..60 {
         let reservation = Reservation {
             id: format!("race/{call}"),
             job: sample::job('a', sample::at(0)).id,
@@ -134,6 +135,8 @@ async fn reservation_is_closed_by_one_of_worker_and_sweeper() {
         };
         meter.reserve(&reservation).await.unwrap();
         let worker = async {
+            // Now before, now between, now after the sweeper's reading and writing.
+            tokio::time::sleep(Duration::from_millis(u64::from(call % 15))).await;
             meter.sent(&reservation.id).await?;
             meter.settle(&reservation.id, usd("0.03")).await
         };

@@ -50,7 +50,8 @@ impl Say {
         Self::Answer(status, ("content-type", "application/xml"), body)
     }
 
-    fn json(status: u16, body: &Value) -> Self {
+    /// An answer in DynamoDB's JSON.
+    pub(crate) fn json(status: u16, body: &Value) -> Self {
         let kind = ("content-type", "application/x-amz-json-1.0");
         Self::Answer(status, kind, body.to_string())
     }
