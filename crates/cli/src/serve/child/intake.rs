@@ -10,6 +10,7 @@ use mirilla_domain::job::Debounce;
 use mirilla_domain::webhook::{PreviousSecret, Secrets, WebhookSecret};
 use mirilla_local::{DataDir, LocalLedger, LocalQueue};
 use mirilla_stages::intake::{FixedSecrets, IntakeSettings, SecretCache};
+use mirilla_telemetry::Telemetry;
 
 use super::super::protocol::{FromChild, Link, ToChild};
 use super::surroundings;
@@ -21,7 +22,11 @@ const GRACE: Duration = Duration::from_secs(4 * 24 * 60 * 60);
 const ENTERPRISE_GRACE: Duration = Duration::from_secs(8 * 24 * 60 * 60);
 
 /// Runs the intake.
-pub(super) async fn run(mut link: Link, settings: IntakeChildSettings) -> Result<()> {
+pub(super) async fn run(
+    mut link: Link,
+    settings: IntakeChildSettings,
+    telemetry: Telemetry,
+) -> Result<()> {
     let (clock, _entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
@@ -49,7 +54,8 @@ pub(super) async fn run(mut link: Link, settings: IntakeChildSettings) -> Result
         secrets,
         stage,
         Limits::default(),
-    );
+    )
+    .with_metrics(telemetry);
     link.send(&FromChild::Ready {
         address: Some(address),
     })
