@@ -26,6 +26,24 @@ if os.getpgrp() != os.getpid():
 threading.Thread(target=watch, daemon=True).start()
 
 from ministack.app import main  # noqa: E402
+from ministack.services import lambda_svc  # noqa: E402
+
+# A function of a real account sees its own variables and Lambda's, and the reviewer starts beside no
+# other. The emulator would hand its own on, too.
+OURS = set(os.environ) - {"PATH", "HOME", "TMPDIR", "AWS_ENDPOINT_URL"}
+environment_of = lambda_svc._provided_worker_env
+
+
+def without_ours(config: dict, code_dir: str, port: int) -> dict:
+    given = set(config.get("Environment", {}).get("Variables", {}))
+    return {
+        name: value
+        for name, value in environment_of(config, code_dir, port).items()
+        if name not in OURS or name in given or name.startswith("AWS_")
+    }
+
+
+lambda_svc._provided_worker_env = without_ours
 
 try:
     main()

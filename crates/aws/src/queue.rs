@@ -19,7 +19,7 @@ use aws_sdk_sqs::types::QueueAttributeName;
 use mirilla_domain::money::Purse;
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
-use mirilla_ports::{QueueDepth, QueueError, QueueSend};
+use mirilla_ports::{PutBack, QueueDepth, QueueError, QueueSend};
 
 use crate::items::Source;
 
@@ -113,6 +113,27 @@ impl SqsQueues {
         self.urls
             .of(queue)
             .ok_or_else(|| unavailable(queue, action, NoAddress(queue.as_str()).into()))
+    }
+}
+
+/// The queue whose messages a function is handed, for putting them back.
+#[derive(Debug, Clone)]
+pub struct OwnQueue {
+    queues: SqsQueues,
+    name: QueueName,
+}
+
+impl OwnQueue {
+    /// Takes the queues and which of them is the function's own.
+    pub const fn new(queues: SqsQueues, name: QueueName) -> Self {
+        Self { queues, name }
+    }
+}
+
+#[async_trait]
+impl PutBack for OwnQueue {
+    async fn put_back(&self, receipt: &str, delay: Duration) -> Result<(), QueueError> {
+        self.queues.put_back(self.name, receipt, delay).await
     }
 }
 

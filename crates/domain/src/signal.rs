@@ -176,9 +176,9 @@ pub enum Signal {
         /// How many.
         count: u64,
     },
-    /// Something of a review file was refused.
+    /// What a review file holds that no honest reviewer writes.
     Rejected {
-        /// Why.
+        /// What.
         reason: RejectReason,
         /// How many.
         count: u64,
@@ -292,8 +292,6 @@ pub enum OddFindings {
     Twice,
     /// It answers a try that was given up.
     GivenUpTry,
-    /// The job was not handed to a reviewer yet.
-    TooEarly,
     /// The job had ended without accepting any.
     AfterClose,
     /// Its bytes are not those that were accepted.
@@ -304,10 +302,9 @@ pub enum OddFindings {
 
 impl OddFindings {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 5] = [
         Self::Twice,
         Self::GivenUpTry,
-        Self::TooEarly,
         Self::AfterClose,
         Self::OtherHash,
         Self::ForeignBucket,
@@ -318,7 +315,6 @@ impl OddFindings {
         match self {
             Self::Twice => "twice",
             Self::GivenUpTry => "given-up-try",
-            Self::TooEarly => "too-early",
             Self::AfterClose => "after-close",
             Self::OtherHash => "other-hash",
             Self::ForeignBucket => "foreign-bucket",

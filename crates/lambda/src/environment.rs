@@ -11,6 +11,9 @@ use mirilla_domain::money::PicoUsd;
 use mirilla_domain::redact;
 use mirilla_domain::settings::OperatorPolicy;
 
+/// The REST base URL of github.com.
+const GITHUB_COM: &str = "https://api.github.com";
+
 /// The environment as a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Environment(BTreeMap<String, String>);
@@ -38,6 +41,17 @@ impl Environment {
             .get(name)
             .map(|value| value.trim())
             .filter(|value| !value.is_empty())
+    }
+
+    /// Returns this process's own AWS credentials, by name, for what must never leave it.
+    pub fn own_credentials(&self) -> Vec<(&'static str, String)> {
+        [
+            ("aws-secret-key", "AWS_SECRET_ACCESS_KEY"),
+            ("aws-session-token", "AWS_SESSION_TOKEN"),
+        ]
+        .into_iter()
+        .filter_map(|(name, variable)| Some((name, self.get(variable)?.to_owned())))
+        .collect()
     }
 
     /// Refuses what a process that reads strangers' code must not find beside it: a variable that is
@@ -89,6 +103,26 @@ fn is_lambdas_own(name: &str) -> bool {
         "_",
     ];
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name)
+}
+
+/// How GitHub is reached; all of it the operator's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GithubPlace {
+    /// The REST base URL.
+    pub api_url: String,
+    /// Hosts that archives may be fetched from; empty: those that belong to the base URL.
+    pub archive_hosts: Vec<String>,
+    /// Certificates to trust beside the compiled-in roots, as PEM.
+    pub ca_pem: Option<String>,
+    /// The login that our own comments carry; `None`: the forge is asked.
+    pub login: Option<String>,
+}
+
+impl GithubPlace {
+    /// Returns whether it is an Enterprise Server.
+    pub fn is_enterprise(&self) -> bool {
+        self.api_url.trim_end_matches('/') != GITHUB_COM
+    }
 }
 
 /// Everything that is wrong with an environment.
@@ -177,6 +211,19 @@ impl<'a> Settings<'a> {
             self.problem(name, &format!("is not well-formed: it takes {form}"));
             default
         })
+    }
+
+    /// Returns how GitHub is reached.
+    pub fn github(&mut self) -> GithubPlace {
+        let slug = self.optional("MIRILLA_GITHUB_APP_SLUG");
+        GithubPlace {
+            api_url: self
+                .optional("MIRILLA_GITHUB_API_URL")
+                .unwrap_or_else(|| GITHUB_COM.to_owned()),
+            archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
+            ca_pem: self.optional("MIRILLA_GITHUB_CA_PEM"),
+            login: slug.map(|slug| format!("{slug}[bot]")),
+        }
     }
 
     /// Returns the operator's policy: the text of `MIRILLA_POLICY` (TOML, as `mirilla config policy`

@@ -22,6 +22,6 @@ pub use forge::{ForgeError, ForgeRead, ForgeWrite};
 pub use ledger::{Heads, HeadsWrite, Ledger, LedgerError};
 pub use meter::{Meter, MeterError, MeterSweep, ReviewLeases};
 pub use model::{Model, ModelError};
-pub use queue::{Queue, QueueDepth, QueueError, QueueSend};
+pub use queue::{PutBack, Queue, QueueDepth, QueueError, QueueSend};
 pub use secrets::{SecretsError, WebhookSecrets};
 pub use tokens::{MintTokens, NoToken};

@@ -101,3 +101,10 @@ pub trait QueueDepth: Send + Sync {
     /// Returns how many messages are waiting or hidden, dead letters aside.
     async fn depth(&self, queue: QueueName) -> Result<u64, QueueError>;
 }
+
+/// Lets messages of one queue come back, for a worker whose messages are received and deleted for it.
+#[async_trait]
+pub trait PutBack: Send + Sync {
+    /// Lets a message come back after `delay`, counted from now.
+    async fn put_back(&self, receipt: &str, delay: Duration) -> Result<(), QueueError>;
+}

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 
-use crate::{check, say, template};
+use crate::{check, functions, local, say, template};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,11 +100,10 @@ pub(crate) fn run(root: &Path, extent: Extent) -> bool {
         say("  --   licences and bans: cargo-deny is not installed, left out");
     }
     if extent == Extent::Full {
-        steps.cargo(
-            "release build",
-            &["build", "--release", "--locked", "--package", "mirilla"],
-            &[],
-        );
+        steps.own("release build", |root| {
+            functions::build(root, functions::Profile::Release)
+        });
+        steps.own("end to end on emulated AWS", local::scenarios);
         steps.own("fuzz smoke", |root| fuzz(root, FUZZ_SECONDS));
     }
     if steps.failed.is_empty() {

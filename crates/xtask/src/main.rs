@@ -5,18 +5,24 @@
 
 mod check;
 mod ci;
+mod functions;
 mod template;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use functions::Profile;
 
 const USAGE: &str = "usage: cargo xtask <command>
 
   ci               everything CI checks, one line per step (add --quick to leave out the slow ones)
   check            the workspace's own rules: dependency directions, file lengths, lint inheritance
   generate         write what is made from other files: the dashboard in template.yaml
+  functions        build everything that is shipped: the functions into target/lambda/<name>/bootstrap,
+                   and the `mirilla` command (--debug: quickly, for trying a change)
+  local test       build the functions, deploy them with the template to an emulated AWS on this
+                   machine, and run every end-to-end scenario (--debug: with a quick build)
   fuzz SECONDS     run every fuzz target for so many seconds";
 
 fn main() -> Result<ExitCode> {
@@ -28,6 +34,10 @@ fn main() -> Result<ExitCode> {
         ["ci", "--quick"] => ci::run(&root, ci::Extent::Quick),
         ["check"] => check::run(&root)?,
         ["generate"] => template::generate(&root)?,
+        ["functions"] => functions::build(&root, Profile::Release)?,
+        ["functions", "--debug"] => functions::build(&root, Profile::Debug)?,
+        ["local", "test"] => local::test(&root, Profile::Release)?,
+        ["local", "test", "--debug"] => local::test(&root, Profile::Debug)?,
         ["fuzz", seconds] => ci::fuzz(&root, seconds.parse()?)?,
         _ => {
             say(USAGE);

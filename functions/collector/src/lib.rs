@@ -10,9 +10,11 @@ use lambda_runtime::LambdaEvent;
 use mirilla_domain::ids::Timestamp;
 use mirilla_forge::github::Access;
 use mirilla_forge::{JobTokens, TokensFrom};
-use mirilla_lambda::batch::{self, Batch, PutBack, Received};
+use mirilla_lambda::batch::{self, Batch, Received};
 use mirilla_ports::message::Message;
-use mirilla_ports::{Artifacts, Clock, Entropy, GrantObjects, HeadsWrite, Ledger, QueueSend};
+use mirilla_ports::{
+    Artifacts, Clock, Entropy, GrantObjects, HeadsWrite, Ledger, PutBack, QueueSend,
+};
 use mirilla_stages::collect::{self, CollectPorts, CollectSettings};
 use mirilla_stages::error::StageError;
 use mirilla_stages::report::Report;

@@ -1,2 +1,85 @@
-//! The intake function.
-fn main() {}
+//! Wires intake to AWS.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use lambda_http::service_fn;
+use mirilla_aws::{
+    Aws, CredentialSource, DynamoLedger, QueueUrls, SecretStore, SqsQueues, StoredWebhookSecrets,
+};
+use mirilla_domain::job::Debounce;
+use mirilla_domain::webhook::{GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM};
+use mirilla_intake::{State, handle};
+use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_ports::Clock;
+use mirilla_stages::intake::{IntakeSettings, SecretCache};
+use mirilla_system::SystemClock;
+use mirilla_telemetry::Telemetry;
+
+fn main() -> Result<(), StartError> {
+    mirilla_lambda::start("intake", run)
+}
+
+async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
+    let mut settings = Settings::of(&environment);
+    let ledger = settings.required("MIRILLA_LEDGER_TABLE");
+    let secret = settings.required("MIRILLA_WEBHOOK_SECRET_ARN");
+    let urls = QueueUrls {
+        collect: Some(settings.required("MIRILLA_COLLECT_QUEUE_URL")),
+        post: Some(settings.required("MIRILLA_POST_QUEUE_URL")),
+        ..QueueUrls::default()
+    };
+    let accounts = settings.list("MIRILLA_ALLOWED_ACCOUNTS");
+    let debounce = settings.parsed(
+        "MIRILLA_DEBOUNCE_SECONDS",
+        Debounce::default(),
+        "whole seconds, one number or two such as `20,90`",
+        debounce,
+    );
+    let grace = if settings.github().is_enterprise() {
+        GRACE_ENTERPRISE_SERVER
+    } else {
+        GRACE_GITHUB_COM
+    };
+    settings.finish(())?;
+    let mut stage = IntakeSettings::new(accounts.iter().map(String::as_str))?;
+    stage.debounce = debounce;
+
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let aws = Aws::connect(CredentialSource::Environment).await?;
+    let secrets = StoredWebhookSecrets::new(
+        SecretStore::new(aws.secrets()),
+        secret,
+        grace,
+        Arc::clone(&clock),
+    );
+    let state = Arc::new(State {
+        ledger: Arc::new(DynamoLedger::new(
+            aws.dynamodb(),
+            ledger,
+            Arc::clone(&clock),
+        )),
+        queue: Arc::new(SqsQueues::new(aws.sqs(), urls)),
+        secrets: SecretCache::open(Arc::new(secrets), clock.now()).await?,
+        clock,
+        settings: stage,
+        telemetry,
+    });
+    let service = service_fn(move |request| {
+        let state = Arc::clone(&state);
+        async move { Ok::<_, std::convert::Infallible>(handle(&state, request).await) }
+    });
+    lambda_http::run(service)
+        .await
+        .map_err(|error| anyhow!(error))
+}
+
+fn debounce(text: &str) -> Option<Debounce> {
+    let (first, busy) = text.split_once(',').unwrap_or((text, text));
+    let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
+    Some(Debounce {
+        first: seconds(first)?,
+        busy: seconds(busy)?,
+    })
+}

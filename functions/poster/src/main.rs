@@ -1,2 +1,109 @@
-//! The poster function.
-fn main() {}
+//! Wires the poster to AWS.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow};
+use lambda_runtime::service_fn;
+use mirilla_aws::{
+    Aws, CredentialSource, DynamoLedger, MinterFunction, OwnQueue, QueueUrls, S3Artifacts,
+    SecretStore, SqsQueues,
+};
+use mirilla_domain::marker::MarkerKey;
+use mirilla_domain::redact::Redactor;
+use mirilla_forge::TokensFrom;
+use mirilla_forge::github::{Access, GithubSettings};
+use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_ports::Clock;
+use mirilla_ports::queue::QueueName;
+use mirilla_poster::{State, handle};
+use mirilla_stages::post::PostSettings;
+use mirilla_system::{OsEntropy, SystemClock};
+use mirilla_telemetry::Telemetry;
+use secrecy::ExposeSecret as _;
+
+/// How long a write whose answer was lost may still land.
+const WRITE_GRACE: Duration = Duration::from_secs(60);
+
+fn main() -> Result<(), StartError> {
+    mirilla_lambda::start("poster", run)
+}
+
+async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
+    let mut settings = Settings::of(&environment);
+    let [ledger, bucket, marker_key] = [
+        "MIRILLA_LEDGER_TABLE",
+        "MIRILLA_BUCKET",
+        "MIRILLA_MARKER_KEY_ARN",
+    ]
+    .map(|name| settings.required(name));
+    let urls = QueueUrls {
+        collect: Some(settings.required("MIRILLA_COLLECT_QUEUE_URL")),
+        post: Some(settings.required("MIRILLA_POST_QUEUE_URL")),
+        ..QueueUrls::default()
+    };
+    let policy = settings.policy();
+    let place = settings.github();
+    let minter = settings.optional("MIRILLA_MINTER_FUNCTION");
+    let token = settings.optional("MIRILLA_GITHUB_WRITE_TOKEN_ARN");
+    settings.finish(())?;
+
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let entropy = Arc::new(OsEntropy::open()?);
+    let aws = Aws::connect(CredentialSource::Environment).await?;
+    let secrets = SecretStore::new(aws.secrets());
+    let marker_key = secrets.text(&marker_key).await?;
+    let mut known = vec![("marker-key", marker_key.expose_secret().to_owned())];
+    known.extend(environment.own_credentials());
+    let tokens = match (minter, token) {
+        (Some(function), _) => {
+            TokensFrom::Minter(Arc::new(MinterFunction::new(aws.lambda(), function)))
+        }
+        (None, Some(secret)) => {
+            let token = secrets.text(&secret).await?;
+            known.push(("forge-token", token.expose_secret().to_owned()));
+            TokensFrom::Fixed(token)
+        }
+        (None, None) => anyhow::bail!(
+            "neither MIRILLA_MINTER_FUNCTION nor MIRILLA_GITHUB_WRITE_TOKEN_ARN is set: the template sets one"
+        ),
+    };
+    let github = GithubSettings::of_operator(&place.api_url, place.archive_hosts, place.ca_pem)
+        .context("MIRILLA_GITHUB_API_URL cannot be used")?;
+    let queues = SqsQueues::new(aws.sqs(), urls);
+    let state = Arc::new(State {
+        ledger: Arc::new(DynamoLedger::new(
+            aws.dynamodb(),
+            ledger,
+            Arc::clone(&clock),
+        )),
+        artifacts: Arc::new(S3Artifacts::new(aws.s3(), &bucket, Arc::clone(&clock))),
+        bucket,
+        queue: Arc::new(queues.clone()),
+        put_back: Arc::new(OwnQueue::new(queues, QueueName::Post)),
+        github: Access::new(
+            github,
+            place.login,
+            Arc::clone(&clock),
+            Arc::<OsEntropy>::clone(&entropy),
+        )?,
+        tokens,
+        settings: PostSettings {
+            policy,
+            marker_key: MarkerKey::new(marker_key.expose_secret().as_bytes())
+                .context("the marker key cannot be used")?,
+            redactor: Redactor::new(known.iter().map(|(name, value)| (*name, value.as_str()))),
+            write_grace: WRITE_GRACE,
+        },
+        clock,
+        entropy,
+        telemetry,
+    });
+    let service = service_fn(move |event| {
+        let state = Arc::clone(&state);
+        async move { Ok::<_, std::convert::Infallible>(handle(&state, event).await) }
+    });
+    lambda_runtime::run(service)
+        .await
+        .map_err(|error| anyhow!(error))
+}

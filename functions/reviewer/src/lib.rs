@@ -9,14 +9,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::LambdaEvent;
 use mirilla_domain::ids::{JobId, Timestamp};
-use mirilla_lambda::batch::{self, Batch, PutBack, Received};
+use mirilla_lambda::batch::{self, Batch, Received};
 use mirilla_ports::message::Message;
 use mirilla_ports::meter::Leased;
-use mirilla_ports::{Artifacts, Clock, Entropy, Grants, Heads, Meter, Model, ReviewLeases};
+use mirilla_ports::{
+    Artifacts, Clock, Entropy, Grants, Heads, Meter, Model, PutBack, ReviewLeases,
+};
 use mirilla_stages::error::StageError;
 use mirilla_stages::report::Report;
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
@@ -133,7 +134,6 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         clock: &*state.clock,
         entropy: &*state.entropy,
         note: &|line: &str| tracing::info!("{line}"),
-        count: &|about, signal| state.telemetry.emit(about, &[signal], state.clock.now()),
     };
     let settings = ReviewSettings {
         limit: state
@@ -170,31 +170,5 @@ impl Lease<'_> {
                 mirilla_telemetry::chain(&error)
             );
         }
-    }
-}
-
-/// A model for a deployment whose key was not stored yet: it answers nothing and says why.
-#[derive(Debug)]
-pub struct NoKeyYet {
-    /// The model's id, as priced.
-    pub id: String,
-}
-
-#[async_trait]
-impl Model for NoKeyYet {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    async fn ask(
-        &self,
-        _question: &mirilla_ports::model::Question,
-        _deadline: Timestamp,
-    ) -> Result<mirilla_ports::model::Answer, mirilla_ports::ModelError> {
-        Err(mirilla_ports::ModelError::Rejected {
-            status: 0,
-            kind: "no_key".to_owned(),
-            hint: "store the model's key in the secret that the stack's outputs name",
-        })
     }
 }

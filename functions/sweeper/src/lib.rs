@@ -31,3 +31,28 @@ pub struct State {
     /// Metrics.
     pub telemetry: Telemetry,
 }
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Does one run.
+pub async fn handle(
+    state: &State,
+    _event: &LambdaEvent<serde_json::Value>,
+) -> Result<serde_json::Value, StageError> {
+    let ports = SweepPorts {
+        ledger: &*state.ledger,
+        meter: &*state.meter,
+        queue: &*state.queue,
+        depth: &*state.depth,
+        artifacts: &*state.artifacts,
+        clock: &*state.clock,
+    };
+    let swept: Swept = sweep(ports, &state.settings, true).await?;
+    Ok(serde_json::json!({"restarted": swept.restarted}))
+}

@@ -1,2 +1,82 @@
-//! The sweeper function.
-fn main() {}
+//! Wires the sweeper to AWS.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use lambda_runtime::{LambdaEvent, service_fn};
+use mirilla_aws::{
+    Aws, CredentialSource, DynamoLedger, DynamoMeter, QueueUrls, S3Artifacts, SqsQueues,
+};
+use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_ports::Clock;
+use mirilla_stages::sweep::SweepSettings;
+use mirilla_sweeper::{State, handle};
+use mirilla_system::SystemClock;
+use mirilla_telemetry::Telemetry;
+
+/// An unclaimed job counts as dead after this long when its queue is empty.
+const LOST_AFTER: Duration = Duration::from_secs(2 * 60);
+/// An unclaimed job counts as dead after this long whatever its queue holds: longer than the longest
+/// time a message stays hidden.
+const STALLED_AFTER: Duration = Duration::from_secs(75 * 60);
+/// Pull requests touched within this time are probed for heads that nobody announced.
+const PROBE_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
+/// Most rows looked at in one run.
+const LIMIT: usize = 500;
+
+fn main() -> Result<(), StartError> {
+    mirilla_lambda::start("sweeper", run)
+}
+
+async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
+    let mut settings = Settings::of(&environment);
+    let [ledger, meter, bucket] = [
+        "MIRILLA_LEDGER_TABLE",
+        "MIRILLA_METER_TABLE",
+        "MIRILLA_BUCKET",
+    ]
+    .map(|name| settings.required(name));
+    let urls = QueueUrls {
+        collect: Some(settings.required("MIRILLA_COLLECT_QUEUE_URL")),
+        review: Some(settings.required("MIRILLA_REVIEW_QUEUE_URL")),
+        post: Some(settings.required("MIRILLA_POST_QUEUE_URL")),
+    };
+    settings.finish(())?;
+
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let aws = Aws::connect(CredentialSource::Environment).await?;
+    let meter = Arc::new(DynamoMeter::new(aws.dynamodb(), meter, Arc::clone(&clock)));
+    let queues = Arc::new(SqsQueues::new(aws.sqs(), urls));
+    let state = Arc::new(State {
+        ledger: Arc::new(DynamoLedger::new(
+            aws.dynamodb(),
+            ledger,
+            Arc::clone(&clock),
+        )),
+        meter: Arc::<DynamoMeter>::clone(&meter),
+        leases: meter,
+        queue: Arc::<SqsQueues>::clone(&queues),
+        depth: queues,
+        artifacts: Arc::new(S3Artifacts::new(aws.s3(), bucket, Arc::clone(&clock))),
+        settings: SweepSettings {
+            lost_after: LOST_AFTER,
+            stalled_after: STALLED_AFTER,
+            probe_window: PROBE_WINDOW,
+            limit: LIMIT,
+        },
+        clock,
+        telemetry,
+    });
+    let service = service_fn(move |event: LambdaEvent<serde_json::Value>| {
+        let state = Arc::clone(&state);
+        async move {
+            handle(&state, &event)
+                .await
+                .map_err(lambda_runtime::Error::from)
+        }
+    });
+    lambda_runtime::run(service)
+        .await
+        .map_err(|error| anyhow!(error))
+}

@@ -55,13 +55,13 @@ pub(crate) fn run(name: &str, environment: &Environment) -> Result<()> {
         } else {
             mirilla_telemetry::Format::Human
         };
-        let telemetry = mirilla_telemetry::init(settings.name(), format, "info")?;
+        mirilla_telemetry::init(settings.name(), format, "info")?;
         match *settings {
-            ChildSettings::Intake(settings) => intake::run(link, settings, telemetry).await,
-            ChildSettings::Collector(settings) => collector::run(link, settings, telemetry).await,
-            ChildSettings::Reviewer(settings) => reviewer::run(link, settings, telemetry).await,
-            ChildSettings::Poster(settings) => poster::run(link, settings, telemetry).await,
-            ChildSettings::Sweeper(settings) => sweeper::run(link, settings, telemetry).await,
+            ChildSettings::Intake(settings) => intake::run(link, settings).await,
+            ChildSettings::Collector(settings) => collector::run(link, settings).await,
+            ChildSettings::Reviewer(settings) => reviewer::run(link, settings).await,
+            ChildSettings::Poster(settings) => poster::run(link, settings).await,
+            ChildSettings::Sweeper(settings) => sweeper::run(link, settings).await,
             ChildSettings::Minter(settings) => minter::run(link, settings).await,
         }
     })
@@ -74,11 +74,12 @@ pub(crate) fn surroundings() -> Result<(Arc<dyn Clock>, Arc<dyn Entropy>)> {
 
 /// Returns what a stage calls GitHub with.
 fn github(access: &GithubAccess) -> Result<github::Access> {
-    let mut settings = github::GithubSettings::new(access.api_url.clone())
-        .context("MIRILLA_GITHUB_API_URL cannot be used")?;
-    if !access.archive_hosts.is_empty() {
-        settings.archive_hosts.clone_from(&access.archive_hosts);
-    }
+    let settings = github::GithubSettings::of_operator(
+        access.api_url.as_str(),
+        access.archive_hosts.clone(),
+        None,
+    )
+    .context("MIRILLA_GITHUB_API_URL cannot be used")?;
     let (clock, entropy) = surroundings()?;
     Ok(github::Access::new(
         settings,

@@ -96,6 +96,21 @@ impl GithubSettings {
         })
     }
 
+    /// Makes the settings of an operator: the base URL, hosts of archives where they are not those
+    /// that belong to it, and certificates to trust beside the public ones.
+    pub fn of_operator(
+        api_base: &str,
+        archive_hosts: Vec<String>,
+        extra_ca_pem: Option<String>,
+    ) -> Result<Self, GithubSettingsError> {
+        let mut settings = Self::parse(api_base)?;
+        if !archive_hosts.is_empty() {
+            settings.archive_hosts = archive_hosts;
+        }
+        settings.extra_ca_pem = extra_ca_pem;
+        Ok(settings)
+    }
+
     /// Returns the base of the REST API.
     pub fn api_base(&self) -> &Url {
         &self.api_base

@@ -2,6 +2,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use mirilla_domain::ids::JobId;
+use mirilla_ports::QueueError;
 use serde_json::json;
 
 use super::*;

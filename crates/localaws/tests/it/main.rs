@@ -12,4 +12,3 @@
 
 mod emulator;
 mod stack;
-mod trail;

@@ -17,5 +17,4 @@ mod heads;
 mod intake;
 mod money;
 mod outcomes;
-mod signals;
 mod support;

@@ -10,8 +10,7 @@ use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::collect::{self, COLLECT_LEASE, CollectPorts, CollectSettings};
 use mirilla_stages::error::StageError;
-use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
-use mirilla_telemetry::Telemetry;
+use mirilla_stages::report::Report;
 use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
@@ -22,11 +21,7 @@ use mirilla_domain::settings::OperatorPolicy;
 use crate::settings::CollectorSettings;
 
 /// Runs the collector.
-pub(super) async fn run(
-    mut link: Link,
-    settings: CollectorSettings,
-    telemetry: Telemetry,
-) -> Result<()> {
+pub(super) async fn run(mut link: Link, settings: CollectorSettings) -> Result<()> {
     let (clock, entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
@@ -59,21 +54,20 @@ pub(super) async fn run(
                 Message::ProbeV1 { job } => collect::probe(ports, &job).await,
                 other => Ok::<Report, StageError>(Report::silent(
                     other.job().clone(),
-                    NOT_FOR_THIS_STAGE,
+                    "not-for-this-stage",
                 )),
             }
         }
     };
     let visibility = COLLECT_LEASE.saturating_add(Duration::from_secs(30));
-    let desk = worker::Desk {
-        queue: &queue,
-        name: QueueName::Collect,
+    worker::run(
+        &queue,
+        QueueName::Collect,
         visibility,
-        poll: settings.timings.poll,
-        clock: clock.as_ref(),
-        telemetry,
-    };
-    desk.work(handle).await
+        settings.timings.poll,
+        handle,
+    )
+    .await
 }
 
 /// Returns what the collector takes from the operator's policy.

@@ -7,34 +7,26 @@ use anyhow::{Context as _, Result};
 use mirilla::intake_http::{self, Door, Limits};
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::job::Debounce;
-use mirilla_domain::webhook::{PreviousSecret, Secrets, WebhookSecret};
+use mirilla_domain::webhook::{
+    GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM, PreviousSecret, Secrets, WebhookSecret,
+};
 use mirilla_local::{DataDir, LocalLedger, LocalQueue};
 use mirilla_stages::intake::{FixedSecrets, IntakeSettings, SecretCache};
-use mirilla_telemetry::Telemetry;
 
 use super::super::protocol::{FromChild, Link, ToChild};
 use super::surroundings;
 use crate::settings::{IntakeChildSettings, WebhookSecrets};
 
-/// How long the previous secret counts on github.com: its redelivery window and a day.
-const GRACE: Duration = Duration::from_secs(4 * 24 * 60 * 60);
-/// The same for an Enterprise Server.
-const ENTERPRISE_GRACE: Duration = Duration::from_secs(8 * 24 * 60 * 60);
-
 /// Runs the intake.
-pub(super) async fn run(
-    mut link: Link,
-    settings: IntakeChildSettings,
-    telemetry: Telemetry,
-) -> Result<()> {
+pub(super) async fn run(mut link: Link, settings: IntakeChildSettings) -> Result<()> {
     let (clock, _entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
     let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
     let grace = if settings.enterprise {
-        ENTERPRISE_GRACE
+        GRACE_ENTERPRISE_SERVER
     } else {
-        GRACE
+        GRACE_GITHUB_COM
     };
     let secrets = Arc::new(FixedSecrets(secrets(&settings.webhook, grace)?));
     let secrets = SecretCache::open(secrets, clock.now()).await?;
@@ -54,8 +46,7 @@ pub(super) async fn run(
         secrets,
         stage,
         Limits::default(),
-    )
-    .with_metrics(telemetry);
+    );
     link.send(&FromChild::Ready {
         address: Some(address),
     })

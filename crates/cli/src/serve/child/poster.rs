@@ -12,8 +12,7 @@ use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::error::StageError;
 use mirilla_stages::post::{self, POST_LEASE, PostPorts, PostSettings};
-use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
-use mirilla_telemetry::Telemetry;
+use mirilla_stages::report::Report;
 use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
@@ -22,11 +21,7 @@ use super::{github, surroundings, tokens_from};
 use crate::settings::{PosterSettings, TokenFrom};
 
 /// Runs the poster.
-pub(super) async fn run(
-    mut link: Link,
-    settings: PosterSettings,
-    telemetry: Telemetry,
-) -> Result<()> {
+pub(super) async fn run(mut link: Link, settings: PosterSettings) -> Result<()> {
     let (clock, entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
@@ -66,21 +61,20 @@ pub(super) async fn run(
                 } => post::post(ports, stage, &job, attempt, findings.as_deref()).await,
                 other => Ok::<Report, StageError>(Report::silent(
                     other.job().clone(),
-                    NOT_FOR_THIS_STAGE,
+                    "not-for-this-stage",
                 )),
             }
         }
     };
     let visibility = POST_LEASE.saturating_add(Duration::from_secs(30));
-    let desk = worker::Desk {
-        queue: &queue,
-        name: QueueName::Post,
+    worker::run(
+        &queue,
+        QueueName::Post,
         visibility,
-        poll: settings.timings.poll,
-        clock: clock.as_ref(),
-        telemetry,
-    };
-    desk.work(handle).await
+        settings.timings.poll,
+        handle,
+    )
+    .await
 }
 
 /// Returns what this process must never post. Tokens from a minter are short-lived and have a shape that

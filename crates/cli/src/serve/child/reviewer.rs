@@ -13,9 +13,7 @@ use mirilla_local::{DirArtifacts, LocalMeter};
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::{Heads, LedgerError, Model};
 use mirilla_stages::error::{Disposition, StageError};
-use mirilla_stages::report;
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
-use mirilla_telemetry::Telemetry;
 
 use super::super::protocol::{FromChild, Link, ReviewVerdict, ToChild};
 use super::confine::{self, Confined, Needs};
@@ -24,11 +22,7 @@ use crate::output;
 use crate::settings::{Environment, ReviewerSettings};
 
 /// Reads one snapshot.
-pub(super) async fn run(
-    mut link: Link,
-    settings: ReviewerSettings,
-    telemetry: Telemetry,
-) -> Result<()> {
+pub(super) async fn run(mut link: Link, settings: ReviewerSettings) -> Result<()> {
     let (clock, entropy) = surroundings()?;
     confine(&settings)?;
     let artifacts = DirArtifacts::open_for_job(&settings.order.artifacts, &settings.order.job)?;
@@ -58,7 +52,6 @@ pub(super) async fn run(
         clock: clock.as_ref(),
         entropy: entropy.as_ref(),
         note: &output::worker_line,
-        count: &|about, signal| telemetry.emit(about, &[signal], clock.now()),
     };
     let stage = ReviewSettings {
         policy: settings.policy.clone(),
@@ -79,7 +72,6 @@ pub(super) async fn run(
         last_try: settings.order.last_try,
     };
     link.send(&FromChild::Ready { address: None }).await?;
-    let begun = clock.now();
     let result = tokio::select! {
         result = review::review(ports, &stage, &order) => result,
         gone = listen(&mut link, &superseded) => {
@@ -87,9 +79,6 @@ pub(super) async fn run(
             anyhow::bail!("the supervisor is gone");
         }
     };
-    let took = clock.now().since(begun);
-    let (about, facts) = report::facts(&order.job, &result, took);
-    telemetry.emit(&about, &facts, clock.now());
     let verdict = match result {
         Ok(_report) => ReviewVerdict::Done,
         Err(error) => verdict(&order, &error),

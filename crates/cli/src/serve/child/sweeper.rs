@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalMeter, LocalQueue};
-use mirilla_stages::sweep::{self, SweepPorts, SweepSettings, sweep};
-use mirilla_telemetry::Telemetry;
+use mirilla_stages::sweep::{SweepPorts, SweepSettings, sweep};
 
 use super::super::protocol::{FromChild, Link};
 use super::surroundings;
@@ -14,11 +13,7 @@ use crate::settings::SweeperSettings;
 
 /// Runs the sweeper.
 #[expect(clippy::infinite_loop, reason = "a sweeper ends with its process")]
-pub(super) async fn run(
-    mut link: Link,
-    settings: SweeperSettings,
-    telemetry: Telemetry,
-) -> Result<()> {
+pub(super) async fn run(mut link: Link, settings: SweeperSettings) -> Result<()> {
     let (clock, _entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
@@ -34,7 +29,6 @@ pub(super) async fn run(
     let ports = SweepPorts {
         ledger: &ledger,
         meter: &meter,
-        leases: &meter,
         queue: &queue,
         depth: &queue,
         artifacts: &artifacts,
@@ -48,14 +42,8 @@ pub(super) async fn run(
         if probe {
             probed_at = clock.now();
         }
-        let begun = clock.now();
-        let result = sweep(ports, &stage, probe).await;
-        let took = clock.now().since(begun);
-        for (about, facts) in sweep::facts(&result, took) {
-            telemetry.emit(&about, &facts, clock.now());
-        }
-        match result {
-            Ok(swept) if swept.found_deaths() => {
+        match sweep(ports, &stage, probe).await {
+            Ok(swept) if swept.restarted + swept.given_up + swept.failed + swept.booked > 0 => {
                 tracing::warn!(
                     restarted = swept.restarted,
                     given_up = swept.given_up,

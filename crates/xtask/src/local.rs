@@ -1,0 +1,25 @@
+//! The deployment on one machine: emulated AWS, the template untouched, the functions as built.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::functions::{self, Profile};
+
+/// Builds the functions and runs every end-to-end scenario; returns whether all passed.
+pub(crate) fn test(root: &Path, profile: Profile) -> Result<bool> {
+    Ok(functions::build(root, profile)? && scenarios(root)?)
+}
+
+/// Runs the scenarios with the functions that were built last.
+pub(crate) fn scenarios(root: &Path) -> Result<bool> {
+    // Each scenario has an emulator and functions of its own; two at once are enough work.
+    let status = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .args(["test", "--locked", "--package", "mirilla-tests", "--test", "it"])
+        .args(["--", "--test-threads", "2"])
+        .status()
+        .context("cargo cannot be run")?;
+    Ok(status.success())
+}

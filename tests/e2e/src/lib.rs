@@ -1,0 +1,16 @@
+//! A deployment on one machine: emulated AWS, the template untouched, the functions as built, and the
+//! simulators as GitHub and as the model's provider. For tests only.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code"
+)]
+
+mod aws;
+mod world;
+
+pub use aws::Services;
+pub use world::{Answer, REPO, World};

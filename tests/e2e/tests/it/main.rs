@@ -1,0 +1,11 @@
+//! From webhook to posted review through the deployed template.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code"
+)]
+
+mod happy;
