@@ -17,7 +17,14 @@ pub(crate) fn scenarios(root: &Path) -> Result<bool> {
     // Each scenario has an emulator and functions of its own; two at once are enough work.
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
-        .args(["test", "--locked", "--package", "mirilla-tests", "--test", "it"])
+        .args([
+            "test",
+            "--locked",
+            "--package",
+            "mirilla-tests",
+            "--test",
+            "it",
+        ])
         .args(["--", "--test-threads", "2"])
         .status()
         .context("cargo cannot be run")?;

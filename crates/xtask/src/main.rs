@@ -6,6 +6,7 @@
 mod check;
 mod ci;
 mod functions;
+mod local;
 mod template;
 
 use std::path::PathBuf;
