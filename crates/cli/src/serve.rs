@@ -19,11 +19,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use mirilla_local::{DataDir, FindingsEvents, LocalLedger, LocalQueue};
+use mirilla_domain::signal::{About, Signal};
+use mirilla_local::{DataDir, FindingsEvents, LocalLedger, LocalMeter, LocalQueue};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
-use mirilla_ports::{Entropy as _, QueueSend as _};
+use mirilla_ports::{Clock as _, Entropy as _, QueueSend as _};
 use mirilla_system::{OsEntropy, SystemClock};
+use mirilla_telemetry::Telemetry;
 use tokio::sync::watch;
 
 use crate::settings::{
@@ -44,6 +46,7 @@ pub(crate) async fn run(
     settings: &HostSettings,
     program: &process::Program,
     mut stop: watch::Receiver<bool>,
+    telemetry: Telemetry,
     ready: impl Fn(SocketAddr),
 ) -> Result<()> {
     let data = DataDir::create(&settings.data_dir)?;
@@ -56,6 +59,7 @@ pub(crate) async fn run(
         program,
         data: &data,
         minters: &minters,
+        telemetry,
     };
 
     let minting = async {
@@ -100,6 +104,8 @@ pub(crate) struct Host<'a> {
     pub(crate) program: &'a process::Program,
     pub(crate) data: &'a DataDir,
     pub(crate) minters: &'a Minters,
+    /// Where the supervisor's own facts go; the children write theirs.
+    pub(crate) telemetry: Telemetry,
 }
 
 impl Host<'_> {
@@ -171,8 +177,26 @@ impl Host<'_> {
     async fn token(&self, reach: Reach, request: &MintRequest) -> Result<Secret, NoToken> {
         let ledger = LocalLedger::open(&self.data.ledger())
             .map_err(|error| NoToken::unavailable(error.to_string()))?;
-        let place = mint::place(&ledger, &request.job, reach).await?;
-        self.minters.mint(reach, place, request.fresh).await
+        let token = match mint::place(&ledger, &request.job, reach).await {
+            Ok(place) => self.minters.mint(reach, place, request.fresh).await,
+            Err(reason) => Err(reason),
+        };
+        let stage = tokens::process_name(reach);
+        self.count(stage, &About::job_id(&request.job), mint::fact(&token));
+        token
+    }
+
+    /// Writes facts of a stage whose work the supervisor does.
+    pub(crate) fn count(
+        &self,
+        stage: &'static str,
+        about: &About,
+        facts: impl IntoIterator<Item = Signal>,
+    ) {
+        let facts: Vec<Signal> = facts.into_iter().collect();
+        self.telemetry
+            .of_stage(stage)
+            .emit(about, &facts, SystemClock.now());
     }
 
     fn intake(&self) -> ChildSettings {
@@ -226,13 +250,14 @@ impl Host<'_> {
 
 /// Puts back what an earlier supervisor and its children held when they were killed.
 ///
-/// The lock on the data directory proves that nobody else works on it, so every claim and every
-/// hidden message is a dead worker's. Reservations are left: a reviewer that goes on knows which of
+/// The lock on the data directory proves that nobody else works on it, so every claim, every lease and
+/// every hidden message is a dead worker's. Reservations are left: a reviewer that goes on knows which of
 /// its calls were answered, and those of the others are booked when they expire.
 fn recover(data: &DataDir) -> Result<()> {
     let clock = Arc::new(SystemClock);
     let ledger = LocalLedger::open(&data.ledger())?;
     ledger.release_claims()?;
+    LocalMeter::open(&data.meter())?.release_leases()?;
     let queue = LocalQueue::open(&data.queue(), clock)?;
     queue.release_hidden()?;
     Ok(())
@@ -333,7 +358,7 @@ pub(crate) fn command(
     } else {
         mirilla_telemetry::Format::Human
     };
-    mirilla_telemetry::init("supervisor", format, "info")?;
+    let telemetry = mirilla_telemetry::init("supervisor", format, "info")?;
     let program = process::Program::this(environment, process::LinesTo::Stderr)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -351,7 +376,7 @@ pub(crate) fn command(
             Ok::<(), anyhow::Error>(())
         };
         let model = settings.model.is_some();
-        let serving = run(&settings, &program, stopped, |address| {
+        let serving = run(&settings, &program, stopped, telemetry, |address| {
             crate::output::note(&format!(
                 "mirilla listens on http://{address}/webhooks/github"
             ));

@@ -154,6 +154,12 @@ impl Timestamp {
         Self(self.0.saturating_add(millis))
     }
 
+    /// Returns this moment less a duration, saturating.
+    pub fn minus(self, duration: std::time::Duration) -> Self {
+        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Self(self.0.saturating_sub(millis))
+    }
+
     /// Returns how long after `earlier` this moment is; zero if it is not after it.
     pub fn since(self, earlier: Self) -> std::time::Duration {
         let millis = self.0.saturating_sub(earlier.0);

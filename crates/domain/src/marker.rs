@@ -100,6 +100,11 @@ pub struct ReviewMarker {
     pub in_body: Vec<Fingerprint>,
 }
 
+/// Returns whether a text holds something shaped like a marker, genuine or not.
+pub fn poses_as_one(text: &str) -> bool {
+    text.contains(OPEN.trim_end())
+}
+
 /// Returns the marker's line, in the newest version, without a line break.
 pub fn write(key: &MarkerKey, pull_request: &PullRequestRef, marker: &Marker) -> String {
     let version = Version::NEWEST;

@@ -176,9 +176,9 @@ pub enum Signal {
         /// How many.
         count: u64,
     },
-    /// What a review file holds that no honest reviewer writes.
+    /// Something of a review file was refused.
     Rejected {
-        /// What.
+        /// Why.
         reason: RejectReason,
         /// How many.
         count: u64,
@@ -292,6 +292,8 @@ pub enum OddFindings {
     Twice,
     /// It answers a try that was given up.
     GivenUpTry,
+    /// The job was not handed to a reviewer yet.
+    TooEarly,
     /// The job had ended without accepting any.
     AfterClose,
     /// Its bytes are not those that were accepted.
@@ -302,9 +304,10 @@ pub enum OddFindings {
 
 impl OddFindings {
     /// Every kind.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Twice,
         Self::GivenUpTry,
+        Self::TooEarly,
         Self::AfterClose,
         Self::OtherHash,
         Self::ForeignBucket,
@@ -315,6 +318,7 @@ impl OddFindings {
         match self {
             Self::Twice => "twice",
             Self::GivenUpTry => "given-up-try",
+            Self::TooEarly => "too-early",
             Self::AfterClose => "after-close",
             Self::OtherHash => "other-hash",
             Self::ForeignBucket => "foreign-bucket",

@@ -54,6 +54,7 @@ impl JobTokens {
         minter.mint(&request).await.map_err(|reason| match reason {
             NoToken::NotInstalled => TokenError::NotInstalled,
             NoToken::NotGranted => TokenError::NotGranted,
+            NoToken::TooWide => TokenError::TooWide,
             reason @ (NoToken::NoJob | NoToken::Unavailable { .. }) => TokenError::Unavailable {
                 source: reason.into(),
             },

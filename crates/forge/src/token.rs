@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mirilla_ports::NoToken;
 use secrecy::SecretString;
 
 /// A boxed cause.
@@ -71,6 +72,26 @@ pub trait TokenSource<T>: Send + Sync {
     /// Returns a token; with `fresh`, one that is not the one returned before, because that one was
     /// refused.
     async fn token(&self, fresh: bool) -> Result<T, TokenError>;
+}
+
+impl From<&TokenError> for NoToken {
+    /// Says why there is no token to the process that asked for one.
+    fn from(error: &TokenError) -> Self {
+        match error {
+            TokenError::NotInstalled => Self::NotInstalled,
+            TokenError::NotGranted => Self::NotGranted,
+            TokenError::TooWide => Self::TooWide,
+            error => {
+                let mut reason = error.to_string();
+                let mut cause = std::error::Error::source(error);
+                while let Some(error) = cause {
+                    reason.extend([": ", &error.to_string()]);
+                    cause = error.source();
+                }
+                Self::unavailable(reason)
+            }
+        }
+    }
 }
 
 /// Why there is no token.

@@ -12,14 +12,14 @@ use std::time::Duration;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use futures_util::FutureExt as _;
 use mirilla_domain::ids::Timestamp;
-use mirilla_domain::signal::{About, RunOutcome, Signal};
+use mirilla_domain::signal::{About, OddFindings, RunOutcome, Signal};
 use mirilla_ports::message::Message;
 use mirilla_ports::{Clock, PutBack};
 use mirilla_stages::error::{Disposition, StageError};
-use mirilla_stages::report::Report;
+use mirilla_stages::report::{self, Report};
 use mirilla_telemetry::{Telemetry, chain, field};
 
-use crate::findings_event::PostBody;
+use crate::findings_event::{FOREIGN_BUCKET, PostBody};
 
 /// How often a message is received before the queue moves it to its dead letters: the template's
 /// `maxReceiveCount`.
@@ -119,6 +119,11 @@ impl Batch<'_> {
                     { field::REASON } = reason,
                     "a message asks for nothing: {reason}"
                 );
+                if reason == FOREIGN_BUCKET {
+                    let odd = Signal::OddFindings(OddFindings::ForeignBucket);
+                    let now = self.clock.now();
+                    self.telemetry.emit(&About::default(), &[odd], now);
+                }
                 return Answer::Done;
             }
             PostBody::Unreadable => {
@@ -157,12 +162,28 @@ impl Batch<'_> {
             time_left,
         };
         let work = AssertUnwindSafe(handle(received)).catch_unwind();
-        let (outcome, reason, answer) = match tokio::time::timeout(time_left, work).await {
+        let done = tokio::time::timeout(time_left, work).await;
+        let took = self.clock.now().since(began);
+        let broken = |reason| {
+            let ran = Signal::Ran {
+                outcome: RunOutcome::Retry,
+                reason,
+                duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            };
+            (About::job_id(&job), vec![ran])
+        };
+        let (about, facts) = match &done {
+            Ok(Ok(result)) => report::facts(&job, result, took),
+            Ok(Err(_panic)) => broken("panicked"),
+            Err(_elapsed) => broken("timed-out"),
+        };
+        self.telemetry.emit(&about, &facts, self.clock.now());
+        match done {
             Ok(Ok(Ok(report))) => {
                 for line in &report.lines {
                     tracing::info!({ field::JOB_ID } = job.as_str(), "{line}");
                 }
-                (RunOutcome::Done, report.outcome, Answer::Done)
+                Answer::Done
             }
             Ok(Ok(Err(error))) => failed(&job, &error, receive_count),
             Ok(Err(_panic)) => {
@@ -170,34 +191,21 @@ impl Batch<'_> {
                     { field::JOB_ID } = job.as_str(),
                     "job {job} made the stage panic"
                 );
-                (RunOutcome::Retry, "panicked", back(growing(receive_count)))
+                back(growing(receive_count))
             }
             Err(_elapsed) => {
                 tracing::error!(
                     { field::JOB_ID } = job.as_str(),
                     "job {job} took longer than the function may; it is tried again"
                 );
-                (RunOutcome::Retry, "timed-out", back(growing(receive_count)))
+                back(growing(receive_count))
             }
-        };
-        let took = self.clock.now().since(began);
-        let ran = Signal::Ran {
-            outcome,
-            reason,
-            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        };
-        let about = About::job_id(&job);
-        self.telemetry.emit(&about, &[ran], self.clock.now());
-        answer
+        }
     }
 }
 
 /// Says what a failure means for its message.
-fn failed(
-    job: &mirilla_domain::ids::JobId,
-    error: &StageError,
-    receive_count: u32,
-) -> (RunOutcome, &'static str, Answer) {
+fn failed(job: &mirilla_domain::ids::JobId, error: &StageError, receive_count: u32) -> Answer {
     let waits = matches!(
         error,
         StageError::Busy { .. } | StageError::NotDue { .. } | StageError::MayHaveLanded { .. }
@@ -218,14 +226,9 @@ fn failed(
         );
     }
     match error.disposition() {
-        Disposition::Reject => (RunOutcome::Rejected, error.code(), Answer::Done),
-        Disposition::Stale => (RunOutcome::Stale, error.code(), Answer::Done),
+        Disposition::Reject | Disposition::Stale => Answer::Done,
         // A queue gives a message so many tries and no more: a wait uses up as few as possible.
-        Disposition::Retry { after } => (
-            RunOutcome::Retry,
-            error.code(),
-            back(after.unwrap_or_else(|| growing(receive_count))),
-        ),
+        Disposition::Retry { after } => back(after.unwrap_or_else(|| growing(receive_count))),
     }
 }
 

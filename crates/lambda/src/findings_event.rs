@@ -8,6 +8,9 @@ use mirilla_domain::snapshot::Keys;
 use mirilla_ports::message::Message;
 use serde::Deserialize;
 
+/// Why an event of a bucket that is not ours asks for nothing.
+pub const FOREIGN_BUCKET: &str = "foreign-bucket";
+
 /// What a message of the post queue says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostBody {
@@ -64,7 +67,7 @@ pub fn read(body: &str, bucket: &str) -> PostBody {
         };
     };
     if records.iter().any(|record| record.s3.bucket.name != bucket) {
-        return PostBody::Nothing("foreign-bucket");
+        return PostBody::Nothing(FOREIGN_BUCKET);
     }
     let messages: Vec<Message> = records
         .iter()

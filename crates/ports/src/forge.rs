@@ -98,6 +98,12 @@ pub struct FetchedDiff {
 /// Reads. Holds a token that may read one repository.
 #[async_trait]
 pub trait ForgeRead: Send + Sync {
+    /// Returns how many percent of the forge's limit on calls its last answers left, at the least;
+    /// `None` if it said nothing about that.
+    fn calls_left(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns the pull request as it is now.
     async fn pull_request(
         &self,

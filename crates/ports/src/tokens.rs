@@ -28,6 +28,9 @@ pub enum NoToken {
     /// The installation does not grant what the stage needs.
     #[error("the installation does not grant the permissions of this stage")]
     NotGranted,
+    /// The forge gave one that reaches further than the stage may; it was thrown away.
+    #[error("the minted token reaches further than this stage may")]
+    TooWide,
     /// The ledger knows no such job, or its work is over.
     #[error("there is no open job of that id")]
     NoJob,

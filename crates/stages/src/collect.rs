@@ -10,6 +10,7 @@ use mirilla_domain::code::EndReason;
 use mirilla_domain::ids::{JobId, Timestamp, sha256};
 use mirilla_domain::job::{Claim, Job, JobState, Stage};
 use mirilla_domain::money::{CappedPurse, PicoUsd, Purse};
+use mirilla_domain::signal::Signal;
 use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, StoredObject, TRUSTED_PATHS};
 use mirilla_ports::artifacts::Right;
 use mirilla_ports::ledger::{Claimed, Transaction};
@@ -21,7 +22,7 @@ use mirilla_ports::{
 
 use crate::error::StageError;
 use crate::live;
-use crate::report::Report;
+use crate::report::{Report, STALE};
 
 /// Longer than the longest collection: while it runs nobody else collects the job.
 pub const COLLECT_LEASE: Duration = Duration::from_secs(330);
@@ -84,7 +85,7 @@ pub async fn probe(ports: CollectPorts<'_>, id: &JobId) -> Result<Report, StageE
         .await
     {
         Ok(live) => live,
-        Err(ForgeError::NotFound { .. }) => return Ok(Report::silent(id.clone(), "gone")),
+        Err(ForgeError::NotFound { .. }) => return Ok(Report::on(&job, "gone")),
         Err(error) => return Err(error.into()),
     };
     ports.heads.record(&live.id, &live.head, read_at).await?;
@@ -98,9 +99,9 @@ pub async fn probe(ports: CollectPorts<'_>, id: &JobId) -> Result<Report, StageE
                     Duration::ZERO,
                 )
                 .await?;
-            Ok(Report::silent(id.clone(), "head-without-review"))
+            Ok(Report::on(&job, "head-without-review").counting(Signal::HeadUnannounced))
         }
-        None => Ok(Report::silent(id.clone(), "head-covered")),
+        None => Ok(Report::on(&job, "head-covered")),
     }
 }
 
@@ -130,7 +131,7 @@ pub async fn collect(
         }
         Claimed::Unknown => return Err(StageError::UnknownJob),
         Claimed::NotNow(JobState::Collected) => return announce_again(ports, settings, id).await,
-        Claimed::NotNow(_) => return Ok(Report::silent(id.clone(), "stale")),
+        Claimed::NotNow(_) => return Ok(Report::silent(id.clone(), STALE)),
     };
     if job.due_at > now {
         let after = job.due_at.since(now);
@@ -138,7 +139,7 @@ pub async fn collect(
         return Err(StageError::NotDue { after });
     }
     match take(ports, settings, &job).await {
-        Ok(report) => Ok(report),
+        Ok(report) => Ok(report.counting_all(calls_left(ports.forge))),
         Err(error) => {
             // The claim would lapse by itself; giving it up lets the next try begin at once. That
             // this fails too changes nothing, so its error is not worth hiding the first one.
@@ -210,11 +211,11 @@ async fn not_for_us(
                 )
                 .await?;
         }
-        let report = Report::silent(job.id.clone(), "superseded").line(format!(
-            "{} superseded: {}",
-            subject(job),
-            reason.explain()
-        ));
+        let report = Report::on(job, "superseded")
+            .counting(Signal::Ended {
+                state: JobState::Superseded,
+            })
+            .line(format!("{} superseded: {}", subject(job), reason.explain()));
         return Ok(Some(report));
     }
     let skip = if !live.open {
@@ -239,12 +240,14 @@ async fn finish(
     reason: EndReason,
 ) -> Result<Report, StageError> {
     live::end(ports.ledger, job, state, reason, ports.clock.now()).await?;
-    Ok(Report::silent(job.id.clone(), state.as_str()).line(format!(
-        "{} {}: {}",
-        subject(job),
-        state.as_str(),
-        reason.explain()
-    )))
+    Ok(Report::on(job, state.as_str())
+        .counting(Signal::Ended { state })
+        .line(format!(
+            "{} {}: {}",
+            subject(job),
+            state.as_str(),
+            reason.explain()
+        )))
 }
 
 /// Stores everything of one head; returns the description, or what the pull request became meanwhile.
@@ -364,7 +367,7 @@ async fn hand_over(
         .queue
         .send(QueueName::Review, &message, Duration::ZERO)
         .await?;
-    Ok(Report::silent(job.id.clone(), "collected"))
+    Ok(Report::on(job, "collected"))
 }
 
 /// The snapshot was taken, but its message may not have been sent before a crash, or its reviewer
@@ -380,7 +383,7 @@ async fn announce_again(
         .queue
         .send(QueueName::Review, &message, Duration::ZERO)
         .await?;
-    Ok(Report::silent(id.clone(), "announced-again"))
+    Ok(Report::on(&job, "announced-again"))
 }
 
 /// Returns the message that lets a reviewer read a job's snapshot, with the purses that pay.
@@ -438,6 +441,13 @@ fn review_objects(job: &Job) -> Vec<(String, Right)> {
         (findings.clone(), Right::Read),
         (findings, Right::Create),
     ]
+}
+
+/// Returns what is left of the forge's limit on calls, if it said so.
+pub(crate) fn calls_left(forge: &dyn ForgeRead) -> Option<Signal> {
+    forge
+        .calls_left()
+        .map(|percent| Signal::CallsLeft { percent })
 }
 
 /// Returns `owner/name#12 head=1234567`: how a job is named in lines for people.

@@ -35,7 +35,7 @@ use mirilla_ports::{Clock, Ledger, QueueSend};
 use decide::Wanted;
 pub use incoming::{EnvelopeError, IncomingWebhook};
 pub use log::log;
-use record::{Asked, Outcome};
+use record::{Asked, Known, Outcome};
 pub use secrets::{FixedSecrets, SecretCache};
 
 /// What intake may use.
@@ -356,7 +356,8 @@ async fn act(
             trigger: *trigger,
         },
     };
-    match record::review(ports, delivery, asked).await {
+    let (outcome, known) = record::review(ports, delivery, asked).await;
+    let answer = match outcome {
         Outcome::Queued => IntakeAnswer::new(202, "queued", RunOutcome::Accepted, "queued"),
         Outcome::RecordedOnly(failure) => {
             IntakeAnswer::new(202, "queued", RunOutcome::Accepted, "recorded")
@@ -368,5 +369,9 @@ async fn act(
                 .because_of(Some(failure))
         }
         Outcome::Contended => IntakeAnswer::new(503, "unavailable", RunOutcome::Retry, "contended"),
+    };
+    match known {
+        Known::Body => answer.counting(Signal::ReplayedBody),
+        Known::No | Known::Id => answer,
     }
 }

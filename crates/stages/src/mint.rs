@@ -4,6 +4,7 @@
 //! token that writes is made for a job whose work is not over.
 
 use mirilla_domain::ids::{Forge, InstallationId, JobId, RepoId};
+use mirilla_domain::signal::Signal;
 use mirilla_ports::{Ledger, NoToken};
 
 /// What a stage's tokens may do.
@@ -25,6 +26,16 @@ pub struct Place {
     pub repo: RepoId,
     /// The App's installation there.
     pub installation: InstallationId,
+}
+
+/// Returns what an answered request for a token amounts to, if that is worth counting.
+pub fn fact<T>(answer: &Result<T, NoToken>) -> Option<Signal> {
+    match answer {
+        Ok(_token) => Some(Signal::TokenMinted),
+        Err(NoToken::NoJob) => Some(Signal::TokenWithoutJob),
+        Err(NoToken::TooWide) => Some(Signal::TokenTooWide),
+        Err(NoToken::NotInstalled | NoToken::NotGranted | NoToken::Unavailable { .. }) => None,
+    }
 }
 
 /// Returns the repository that a job's token is for.

@@ -4,13 +4,14 @@
 //! operator, never from the findings file or from the message about it.
 
 mod apply;
+mod count;
 mod lease;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mirilla_domain::checks;
-use mirilla_domain::code::EndReason;
+use mirilla_domain::code::{EndReason, RejectReason};
 use mirilla_domain::ids::{AttemptNo, Fingerprint, JobId, ReviewId, Sha256Hex, sha256};
 use mirilla_domain::job::{Claim, Job, JobState, MAX_TRIES, Stage};
 use mirilla_domain::marker::MarkerKey;
@@ -18,6 +19,7 @@ use mirilla_domain::plan::{self, FreshDiff, JobFacts, Plan, PlanInput, PlanPolic
 use mirilla_domain::redact::{Haystack, Redactor};
 use mirilla_domain::review::Outcome;
 use mirilla_domain::settings::{BrokenSettings, OperatorPolicy, Policy};
+use mirilla_domain::signal::{OddFindings, Signal};
 use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, TrustedFiles};
 use mirilla_ports::forge::FetchedDiff;
 use mirilla_ports::ledger::{Claimed, Transaction};
@@ -27,10 +29,10 @@ use mirilla_ports::{
     ArtifactError, Artifacts, Clock, Entropy, ForgeError, ForgeRead, ForgeWrite, Ledger, QueueSend,
 };
 
-use crate::collect::subject;
+use crate::collect::{calls_left, subject};
 use crate::error::StageError;
 use crate::live;
-use crate::report::Report;
+use crate::report::{Report, STALE};
 use crate::review::{effective_policy, read_json};
 
 /// Largest findings file that is looked at: one byte more than the plan's own bound, so that a file past
@@ -111,7 +113,7 @@ pub async fn post(
             });
         }
         Claimed::Unknown => return Err(StageError::UnknownJob),
-        Claimed::NotNow(_) => return Ok(Report::silent(id.clone(), "stale")),
+        Claimed::NotNow(_) => return count::unclaimed(ports, id, attempt, findings).await,
     };
     let mut work = Posting {
         ports,
@@ -122,13 +124,13 @@ pub async fn post(
     let done = if work.job.attempt == attempt {
         work.run(findings).await
     } else {
-        Ok(None)
+        Ok(Ran::Stale(findings.map(|_| OddFindings::GivenUpTry)))
     };
     match done {
-        Ok(Some(report)) => Ok(report),
-        Ok(None) => {
+        Ok(Ran::Ended(report)) => Ok(report.counting_all(calls_left(ports.read))),
+        Ok(Ran::Stale(odd)) => {
             work.release().await?;
-            Ok(Report::silent(id.clone(), "stale"))
+            Ok(Report::on(&work.job, STALE).counting_all(odd.map(Signal::OddFindings)))
         }
         Err(error) => {
             // The claim would lapse by itself; giving it up lets the next try begin at once.
@@ -136,6 +138,14 @@ pub async fn post(
             Err(error)
         }
     }
+}
+
+/// What became of a message.
+enum Ran {
+    /// The job ended, or goes on elsewhere.
+    Ended(Report),
+    /// It is of no interest any more, perhaps because its findings do not fit the job.
+    Stale(Option<OddFindings>),
 }
 
 /// What the ledger remembers of single findings: nothing yet, the markers on the forge do.
@@ -174,8 +184,7 @@ struct Posting<'a> {
 }
 
 impl Posting<'_> {
-    /// Returns what became of the job; `None` if this message is of no interest any more.
-    async fn run(&mut self, findings: Option<&str>) -> Result<Option<Report>, StageError> {
+    async fn run(&mut self, findings: Option<&str>) -> Result<Ran, StageError> {
         let bytes = match findings {
             None => None,
             Some(key) => match self.ports.artifacts.get(key, MAX_FINDINGS_BYTES).await {
@@ -188,17 +197,26 @@ impl Posting<'_> {
         if let Some(bytes) = &bytes {
             let digest = sha256(bytes);
             match &self.job.findings_sha256 {
-                Some(accepted) if *accepted != digest => return Ok(None),
+                Some(accepted) if *accepted != digest => {
+                    return Ok(Ran::Stale(Some(OddFindings::OtherHash)));
+                }
                 _ => self.accept(digest).await?,
             }
         }
+        let mut unreadable = None;
         let review = match &bytes {
             None => None,
             Some(bytes) => match plan::read_review(bytes) {
                 Ok(review) => Some(review),
                 Err(error) if error.is_newer() => return Err(StageError::NewerSchema),
                 // A file that cannot be read says nothing: the floor is posted, and the review failed.
-                Err(_unusable) => None,
+                Err(_unusable) => {
+                    unreadable = Some(Signal::Rejected {
+                        reason: RejectReason::Unreadable,
+                        count: 1,
+                    });
+                    None
+                }
             },
         };
         self.last_review = lease::take(self.ports, &self.job).await?;
@@ -207,7 +225,7 @@ impl Posting<'_> {
             done = self.end(JobState::Failed, EndReason::WriteForbidden).await;
         }
         lease::give_up(self.ports, &self.job).await?;
-        done.map(Some)
+        done.map(|report| Ran::Ended(report.counting_all(unreadable)))
     }
 
     async fn accept(&mut self, digest: Sha256Hex) -> Result<(), StageError> {
@@ -240,7 +258,9 @@ impl Posting<'_> {
             return self.read_again().await;
         }
         let (plan, body_only) = self.decide(&live, review).await?;
-        apply::apply(self, &live, plan, body_only).await
+        let counted = count::of_plan(&plan, review);
+        let report = apply::apply(self, &live, plan, body_only).await?;
+        Ok(report.counting_all(counted))
     }
 
     /// A write of an earlier try may still land; only after that can be seen what is there.
@@ -295,7 +315,7 @@ impl Posting<'_> {
                 )
                 .await?;
         }
-        Ok(Some(self.told("superseded", reason)))
+        Ok(Some(self.told(JobState::Superseded, reason)))
     }
 
     /// The reviewer stopped because it took another head for the newest, which the forge denies.
@@ -323,7 +343,7 @@ impl Posting<'_> {
                 Duration::ZERO,
             )
             .await?;
-        Ok(Report::silent(id, "read-again"))
+        Ok(Report::on(&self.job, "read-again"))
     }
 
     /// Fetches what the plan looks at, and plans.
@@ -407,15 +427,18 @@ impl Posting<'_> {
     async fn end(&mut self, state: JobState, reason: EndReason) -> Result<Report, StageError> {
         let ended = live::ended(&self.job, state, reason, self.ports.clock.now());
         self.rewrite(ended).await?;
-        Ok(self.told(state.as_str(), reason))
+        Ok(self.told(state, reason))
     }
 
-    fn told(&self, outcome: &'static str, reason: EndReason) -> Report {
-        Report::silent(self.job.id.clone(), outcome).line(format!(
-            "{} {outcome}: {}",
-            subject(&self.job),
-            reason.explain()
-        ))
+    fn told(&self, state: JobState, reason: EndReason) -> Report {
+        Report::on(&self.job, state.as_str())
+            .counting(Signal::Ended { state })
+            .line(format!(
+                "{} {}: {}",
+                subject(&self.job),
+                state.as_str(),
+                reason.explain()
+            ))
     }
 
     /// Writes the job's row.

@@ -7,6 +7,7 @@
 //! nothing but a parsed answer to a question about it makes a file `reviewed`.
 
 mod asking;
+mod lease;
 mod progress;
 
 use std::time::Duration;
@@ -23,6 +24,7 @@ use mirilla_domain::redact::{self, Redactor};
 use mirilla_domain::review::{Fate, Finding, Outcome, REVIEW_SCHEMA, Rejected, Review};
 use mirilla_domain::rules::{self, Rule};
 use mirilla_domain::settings::{self, OperatorPolicy, Policy, PrDescription};
+use mirilla_domain::signal::{self, About, PurseKind, Signal};
 use mirilla_domain::snapshot::{Keys, SnapshotMeta, TrustedFiles};
 use mirilla_ports::model::StopReason;
 use mirilla_ports::{ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Model};
@@ -30,6 +32,7 @@ use mirilla_ports::{ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Mode
 use crate::error::StageError;
 use crate::report::Report;
 use asking::{Asking, Called};
+pub use lease::alone;
 use progress::{ChunkResult, Progress};
 
 /// Largest diff that is read.
@@ -58,6 +61,8 @@ pub struct ReviewPorts<'a> {
     pub entropy: &'a dyn Entropy,
     /// Takes a line for the person who watches.
     pub note: &'a (dyn Fn(&str) + Send + Sync),
+    /// Takes a fact worth counting, at once: a review that is killed was paid for all the same.
+    pub count: &'a (dyn Fn(&About, Signal) + Send + Sync),
 }
 
 impl std::fmt::Debug for ReviewPorts<'_> {
@@ -142,17 +147,51 @@ pub async fn review(
             .now()
             .plus(settings.limit.saturating_sub(WRITING_RESERVE)),
     };
-    let review = redacted(reading.run().await?, &settings.redactor);
+    let (review, redactions) = redacted(reading.run().await?, &settings.redactor);
     let bytes = serde_json::to_vec(&review).map_err(|error| StageError::BadObject {
         what: "review",
         reason: error.to_string(),
     })?;
     match ports.artifacts.put_new(&findings_key, &bytes).await {
         Ok(_) | Err(ArtifactError::Exists { .. }) => {
-            Ok(Report::silent(order.job.clone(), "reviewed"))
+            let mut report = Report::silent(order.job.clone(), "reviewed");
+            report.about = about(order, &snapshot);
+            if redactions > 0 {
+                report = report.counting(Signal::Redacted { count: redactions });
+            }
+            Ok(report.counting_all(purses_used(ports, order).await))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn about(order: &ReviewOrder, snapshot: &Snapshot) -> About {
+    let pull_request = &snapshot.meta.pull_request;
+    About {
+        forge: Some(pull_request.id.forge),
+        repo: Some(pull_request.repo_name.clone()),
+        pr: Some(pull_request.id.pr),
+        job: Some(order.job.clone()),
+        attempt: Some(order.attempt),
+    }
+}
+
+/// Returns how full the purses are that this review is paid from. The review is done: that a purse
+/// cannot be read is no reason to do it again.
+async fn purses_used(ports: ReviewPorts<'_>, order: &ReviewOrder) -> Vec<Signal> {
+    let mut used = Vec::new();
+    if ports.model.is_none() {
+        return used;
+    }
+    for capped in &order.purses {
+        if let Ok(spent) = ports.meter.spent(&capped.purse).await {
+            used.push(Signal::PurseUsed {
+                purse: PurseKind::from(&capped.purse),
+                percent: spent.percent_of(capped.cap),
+            });
+        }
+    }
+    used
 }
 
 async fn load(
@@ -193,9 +232,14 @@ pub fn effective_policy(operator: &OperatorPolicy, trusted: &TrustedFiles) -> Po
     operator.with(&repository)
 }
 
-/// Takes this process's own secrets out of every text of the model's.
-fn redacted(mut review: Review, redactor: &Redactor) -> Review {
-    let clean = |text: &mut String| *text = redactor.redact(text).text;
+/// Takes this process's own secrets out of every text of the model's; returns how many there were.
+fn redacted(mut review: Review, redactor: &Redactor) -> (Review, u64) {
+    let mut found = 0_u64;
+    let mut clean = |text: &mut String| {
+        let redacted = redactor.redact(text);
+        found = found.saturating_add(signal::count(redacted.total()));
+        *text = redacted.text;
+    };
     clean(&mut review.summary);
     for finding in &mut review.findings {
         clean(&mut finding.path);
@@ -207,9 +251,9 @@ fn redacted(mut review: Review, redactor: &Redactor) -> Review {
             &mut finding.rule,
             &mut finding.suggestion,
         ];
-        optional.into_iter().flatten().for_each(clean);
+        optional.into_iter().flatten().for_each(&mut clean);
     }
-    review
+    (review, found)
 }
 
 /// Reads a JSON object from the artifact store.
@@ -414,6 +458,7 @@ impl Reading<'_> {
             return Ok(Answered::Failed(FailReason::ModelUnavailable));
         };
         let asking = Asking {
+            about: about(self.order, self.snapshot),
             ports: self.ports,
             settings: self.settings,
             order: self.order,

@@ -1,23 +1,29 @@
 //! Restarts what died: jobs whose message was lost, workers that were killed, heads that nobody
 //! announced, money of calls that will never be answered.
 //!
-//! **Invariant:** a backlog is not a death. A job that waits in a queue has no claim and is left
-//! alone for as long as its queue still holds messages, up to the queue's own age alarm.
+//! **Invariant:** a backlog is not a death. A job that waits in a queue has no claim and no lease, and
+//! is left alone for as long as a queue that could hold its message is not empty, up to the queue's own
+//! age alarm. A claim or a lease that has lapsed is a death, whatever the queues hold.
 
-use std::collections::HashSet;
+mod backlog;
+mod clean;
+mod dead;
+mod restart;
+
 use std::time::Duration;
 
-use mirilla_domain::code::EndReason;
-use mirilla_domain::ids::{JobId, Timestamp};
-use mirilla_domain::job::{Job, JobState, MAX_TRIES};
-use mirilla_domain::snapshot::Keys;
-use mirilla_ports::ledger::Transaction;
+use mirilla_domain::ids::Timestamp;
+use mirilla_domain::job::{Job, JobState};
+use mirilla_domain::signal::{About, RunOutcome, Signal};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
-use mirilla_ports::{Artifacts, Clock, Ledger, MeterSweep, QueueDepth, QueueSend};
+use mirilla_ports::{
+    Artifacts, Clock, Ledger, LedgerError, MeterSweep, QueueDepth, QueueSend, ReviewLeases,
+};
 
 use crate::error::StageError;
-use crate::live;
+use backlog::Backlog;
+pub use restart::{Died, review_died};
 
 /// What the sweeper may use.
 #[derive(Clone, Copy)]
@@ -26,6 +32,8 @@ pub struct SweepPorts<'a> {
     pub ledger: &'a dyn Ledger,
     /// Reservations of dead workers.
     pub meter: &'a dyn MeterSweep,
+    /// Reviewers at work.
+    pub leases: &'a dyn ReviewLeases,
     /// Restarts.
     pub queue: &'a dyn QueueSend,
     /// Backlogs.
@@ -56,7 +64,7 @@ pub struct SweepSettings {
 }
 
 /// What one run did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Swept {
     /// Jobs whose next message was sent again.
     pub restarted: u64,
@@ -72,6 +80,39 @@ pub struct Swept {
     pub probed: u64,
     /// Snapshots removed because their job ended.
     pub cleaned: u64,
+    /// What is worth counting, and whom it concerns.
+    pub facts: Vec<(About, Signal)>,
+}
+
+impl Swept {
+    fn count(&mut self, job: &Job, signal: Signal) {
+        self.facts.push((About::from(job), signal));
+    }
+
+    /// Returns whether anything had died.
+    pub const fn found_deaths(&self) -> bool {
+        self.restarted > 0 || self.given_up > 0 || self.failed > 0 || self.booked > 0
+    }
+}
+
+/// Returns what a run amounts to, and whom each part of it concerns; every edge that sweeps hands this to
+/// the telemetry.
+pub fn facts(result: &Result<Swept, StageError>, took: Duration) -> Vec<(About, Vec<Signal>)> {
+    let (outcome, reason) = match result {
+        Ok(_) => (RunOutcome::Done, "swept"),
+        Err(error) => (RunOutcome::Retry, error.code()),
+    };
+    let ran = Signal::Ran {
+        outcome,
+        reason,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    };
+    let mut facts = vec![(About::default(), vec![ran])];
+    if let Ok(swept) = result {
+        let found = swept.facts.iter().cloned();
+        facts.extend(found.map(|(about, signal)| (about, vec![signal])));
+    }
+    facts
 }
 
 /// Does one run. With `probe`, it also looks for live heads that nobody announced.
@@ -83,194 +124,61 @@ pub async fn sweep(
     let now = ports.clock.now();
     let mut swept = Swept::default();
     (swept.returned, swept.booked) = ports.meter.settle_expired(now).await?;
-    let before = Timestamp::new(now.get().saturating_sub(millis(settings.lost_after)));
-    for job in ports.ledger.unfinished(before, settings.limit).await? {
-        if job.is_claimed(now) || !is_dead(ports, settings, &job, now).await? {
+    if swept.booked > 0 {
+        let count = swept.booked;
+        let fact = (About::default(), Signal::CallsBooked { count });
+        swept.facts.push(fact);
+    }
+    let after_now = now.plus(Duration::from_millis(1));
+    let unfinished = ports.ledger.unfinished(after_now, settings.limit).await?;
+    let backlog = Backlog::read(ports.depth).await?;
+    swept.facts.extend(
+        backlog
+            .facts(&unfinished, now)
+            .into_iter()
+            .map(|signal| (About::default(), signal)),
+    );
+    for job in &unfinished {
+        let lease = match job.state {
+            JobState::Collected => ports.leases.held_until(&job.id).await?,
+            _ => None,
+        };
+        if !dead::is_dead(job, lease, &backlog, settings, now) {
             continue;
         }
-        restart(ports, &job, now, &mut swept).await?;
-    }
-    if probe {
-        let since = Timestamp::new(now.get().saturating_sub(millis(settings.probe_window)));
-        for record in ports.ledger.touched(since, settings.limit).await? {
-            if let Some(job) = record.last_job
-                && ports
-                    .ledger
-                    .job(&job)
-                    .await?
-                    .is_some_and(|job| job.state.is_terminal())
-            {
-                ports
-                    .queue
-                    .send(
-                        QueueName::Collect,
-                        &Message::ProbeV1 { job },
-                        Duration::ZERO,
-                    )
-                    .await?;
-                swept.probed += 1;
-            }
+        match restart::restart(ports, job, now, &mut swept).await {
+            // Somebody took it up in between: then it is not dead.
+            Ok(()) | Err(StageError::Ledger(LedgerError::Conflict { .. })) => {}
+            Err(error) => return Err(error),
         }
     }
-    swept.cleaned = clean(ports, settings, now).await?;
+    if probe {
+        swept.probed = send_probes(ports, settings, now).await?;
+    }
+    swept.cleaned = clean::clean(ports, settings, now).await?;
     Ok(swept)
 }
 
-async fn is_dead(
-    ports: SweepPorts<'_>,
-    settings: &SweepSettings,
-    job: &Job,
-    now: Timestamp,
-) -> Result<bool, StageError> {
-    let idle = now.since(job.updated_at.max(job.due_at));
-    if idle >= settings.stalled_after {
-        return Ok(true);
-    }
-    if idle < settings.lost_after {
-        return Ok(false);
-    }
-    Ok(ports.depth.depth(queue_of(job.state)).await? == 0)
-}
-
-const fn queue_of(state: JobState) -> QueueName {
-    match state {
-        JobState::Collected => QueueName::Review,
-        JobState::Reviewed => QueueName::Post,
-        _ => QueueName::Collect,
-    }
-}
-
-async fn restart(
-    ports: SweepPorts<'_>,
-    job: &Job,
-    now: Timestamp,
-    swept: &mut Swept,
-) -> Result<(), StageError> {
-    // Found findings are the reviewer's answer, however often the job was begun.
-    let findings = Keys::findings(&job.id, job.attempt);
-    let has_findings = ports.artifacts.list(&findings).await?.contains(&findings);
-    let tried_enough = job.tries >= MAX_TRIES;
-    if tried_enough && job.tries >= MAX_TRIES.saturating_mul(2) {
-        live::end(
-            ports.ledger,
-            job,
-            JobState::Failed,
-            EndReason::AttemptsExhausted,
-            now,
-        )
-        .await?;
-        swept.failed += 1;
-        return Ok(());
-    }
-    let next = Job {
-        tries: job.tries.saturating_add(1),
-        updated_at: now,
-        claim: None,
-        ..job.clone()
-    };
-    let (queue, message, next) = match job.state {
-        JobState::Accepted => (
-            QueueName::Collect,
-            Message::CollectV1 {
-                job: job.id.clone(),
-            },
-            Job {
-                state: JobState::Queued,
-                tries: job.tries,
-                ..next
-            },
-        ),
-        JobState::Collected | JobState::Reviewed if has_findings => (
-            QueueName::Post,
-            Message::PostV1 {
-                job: job.id.clone(),
-                attempt: job.attempt,
-                findings: Some(findings),
-            },
-            next,
-        ),
-        _ if tried_enough => {
-            swept.given_up += 1;
-            let message = Message::PostV1 {
-                job: job.id.clone(),
-                attempt: job.attempt,
-                findings: None,
-            };
-            (QueueName::Post, message, next)
-        }
-        // The collector, which alone hands out rights to the snapshot, announces it again.
-        JobState::Collected => (
-            QueueName::Collect,
-            Message::CollectV1 {
-                job: job.id.clone(),
-            },
-            Job {
-                attempt: job.attempt.next(),
-                ..next
-            },
-        ),
-        _ => (
-            QueueName::Collect,
-            Message::CollectV1 {
-                job: job.id.clone(),
-            },
-            next,
-        ),
-    };
-    live::committed(
-        ports.ledger,
-        Transaction {
-            jobs: vec![next],
-            ..Transaction::default()
-        },
-    )
-    .await?;
-    ports.queue.send(queue, &message, Duration::ZERO).await?;
-    swept.restarted += 1;
-    Ok(())
-}
-
-/// Removes snapshots and checkpoints of ended jobs, and archives that no open job needs.
-async fn clean(
+/// Lets the collector look at the live head of every pull request that was heard of lately and has no
+/// job at work; returns how many.
+async fn send_probes(
     ports: SweepPorts<'_>,
     settings: &SweepSettings,
     now: Timestamp,
 ) -> Result<u64, StageError> {
-    let mut cleaned = 0;
-    let mut seen = HashSet::new();
-    for key in ports.artifacts.list("snapshots/").await? {
-        let Some(id) = key.split('/').nth(1).and_then(|id| JobId::parse(id).ok()) else {
-            continue;
-        };
-        if seen.len() >= settings.limit || !seen.insert(id.clone()) {
-            continue;
-        }
-        if ports
-            .ledger
-            .job(&id)
-            .await?
-            .is_none_or(|job| job.state.is_terminal())
-        {
-            ports.artifacts.delete(&Keys::snapshot(&id)).await?;
-            ports.artifacts.delete(&Keys::work(&id)).await?;
-            cleaned += 1;
+    let mut probed = 0_u64;
+    let since = now.minus(settings.probe_window);
+    for record in ports.ledger.touched(since, settings.limit).await? {
+        let Some(id) = record.last_job else { continue };
+        let job = ports.ledger.job(&id).await?;
+        if job.is_some_and(|job| job.state.is_terminal()) {
+            let message = Message::ProbeV1 { job: id };
+            ports
+                .queue
+                .send(QueueName::Collect, &message, Duration::ZERO)
+                .await?;
+            probed = probed.saturating_add(1);
         }
     }
-    let needed: HashSet<String> = ports
-        .ledger
-        .unfinished(now, usize::MAX)
-        .await?
-        .iter()
-        .map(|job| Keys::archive(&job.key.pull_request(), &job.key.head))
-        .collect();
-    for key in ports.artifacts.list("archives/").await? {
-        if !needed.contains(&key) {
-            ports.artifacts.delete(&key).await?;
-        }
-    }
-    Ok(cleaned)
-}
-
-fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+    Ok(probed)
 }

@@ -86,12 +86,17 @@ pub fn init(
 }
 
 impl Telemetry {
-    /// Returns a way to write metrics that writes none, for tests.
+    /// Returns a way to write metrics that writes none, for tests and demonstrations.
     pub const fn silent() -> Self {
         Self {
             stage: "test",
             format: Format::Human,
         }
+    }
+
+    /// Returns the same, writing for another stage: for a process that does some of its work.
+    pub const fn of_stage(self, stage: &'static str) -> Self {
+        Self { stage, ..self }
     }
 
     /// Writes facts as lines of CloudWatch's embedded format, if the log is for machines.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use mirilla_domain::ids::Forge;
-use mirilla_forge::TokenError;
+use mirilla_domain::signal::About;
 use mirilla_forge::github::Minter;
 use mirilla_ports::tokens::{MintAnswer, MintRequest, NoToken};
 use mirilla_ports::{Clock, Ledger};
@@ -41,6 +41,11 @@ impl std::fmt::Debug for State {
 /// Answers one request. That there is no token is an answer, not a failure of the function.
 pub async fn handle(state: &State, request: &MintRequest) -> MintAnswer {
     let answer = token(state, request).await;
+    let about = About::job_id(&request.job);
+    let facts = mint::fact(&answer);
+    state
+        .telemetry
+        .emit(&about, facts.as_slice(), state.clock.now());
     match &answer {
         Ok(_) => tracing::info!(
             job_id = request.job.as_str(),
@@ -75,9 +80,5 @@ async fn token(state: &State, request: &MintRequest) -> Result<SecretString, NoT
             token.map(|token| token.secret().clone())
         }
     };
-    minted.map_err(|error| match error {
-        TokenError::NotInstalled => NoToken::NotInstalled,
-        TokenError::NotGranted | TokenError::TooWide => NoToken::NotGranted,
-        error => NoToken::unavailable(mirilla_telemetry::chain(&error)),
-    })
+    minted.map_err(|error| NoToken::from(&error))
 }

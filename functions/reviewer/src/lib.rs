@@ -134,6 +134,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         clock: &*state.clock,
         entropy: &*state.entropy,
         note: &|line: &str| tracing::info!("{line}"),
+        count: &|about, signal| state.telemetry.emit(about, &[signal], state.clock.now()),
     };
     let settings = ReviewSettings {
         limit: state

@@ -15,6 +15,7 @@ use mirilla_http::{Client, ClientSettings, Method, Request};
 use mirilla_local::{DataDir, LocalLedger};
 use mirilla_ports::Ledger as _;
 use mirilla_sim::{GithubOptions, Otherwise, Sim, SimOptions};
+use mirilla_telemetry::Telemetry;
 use tokio::sync::watch;
 
 use super::Forge;
@@ -92,10 +93,16 @@ impl Loopback {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
-            runtime.block_on(serve::run(&settings, &program, stopped, move |address| {
-                // Nobody waits any more once the demo is over.
-                let _unheard = ready.send(address);
-            }))
+            runtime.block_on(serve::run(
+                &settings,
+                &program,
+                stopped,
+                Telemetry::silent(),
+                move |address| {
+                    // Nobody waits any more once the demo is over.
+                    let _unheard = ready.send(address);
+                },
+            ))
         });
         let Ok(address) = is_ready.recv_timeout(START_PATIENCE) else {
             let said = std::fs::read_to_string(data.path().join("workers.log")).unwrap_or_default();

@@ -55,13 +55,13 @@ pub(crate) fn run(name: &str, environment: &Environment) -> Result<()> {
         } else {
             mirilla_telemetry::Format::Human
         };
-        mirilla_telemetry::init(settings.name(), format, "info")?;
+        let telemetry = mirilla_telemetry::init(settings.name(), format, "info")?;
         match *settings {
-            ChildSettings::Intake(settings) => intake::run(link, settings).await,
-            ChildSettings::Collector(settings) => collector::run(link, settings).await,
-            ChildSettings::Reviewer(settings) => reviewer::run(link, settings).await,
-            ChildSettings::Poster(settings) => poster::run(link, settings).await,
-            ChildSettings::Sweeper(settings) => sweeper::run(link, settings).await,
+            ChildSettings::Intake(settings) => intake::run(link, settings, telemetry).await,
+            ChildSettings::Collector(settings) => collector::run(link, settings, telemetry).await,
+            ChildSettings::Reviewer(settings) => reviewer::run(link, settings, telemetry).await,
+            ChildSettings::Poster(settings) => poster::run(link, settings, telemetry).await,
+            ChildSettings::Sweeper(settings) => sweeper::run(link, settings, telemetry).await,
             ChildSettings::Minter(settings) => minter::run(link, settings).await,
         }
     })

@@ -1,6 +1,6 @@
 //! The review queue, worked through by one short-lived child per message.
 //!
-//! The reviewer cannot open ledger or queue, so the supervisor claims the job and answers the message
+//! The reviewer cannot open ledger or queue, so the supervisor takes the lease and answers the message
 //! for it. What it passes on is the message; it never looks into a snapshot or a findings file.
 //!
 //! **Invariant:** a reviewer lives for one job: nothing of one repository can reach another's review.
@@ -10,13 +10,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use mirilla_domain::ids::{AttemptNo, JobId};
-use mirilla_domain::job::{Claim, Job, JobState, Stage};
+use mirilla_domain::job::{Job, JobState};
 use mirilla_domain::money::CappedPurse;
-use mirilla_local::{LocalHeads, LocalLedger, LocalQueue, MAX_RECEIVES};
-use mirilla_ports::ledger::{Claimed, Transaction};
+use mirilla_domain::signal::{About, Signal};
+use mirilla_local::{LocalHeads, LocalLedger, LocalMeter, LocalQueue, MAX_RECEIVES};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::{QueueName, Received};
-use mirilla_ports::{Clock as _, Entropy as _, Heads as _, Ledger as _, Queue as _};
+use mirilla_ports::{Clock as _, Heads as _, Ledger as _, Queue as _};
+use mirilla_stages::error::StageError;
+use mirilla_stages::review;
+use mirilla_stages::sweep::{self, Died};
 use mirilla_system::{OsEntropy, SystemClock};
 
 use super::Host;
@@ -114,27 +117,10 @@ async fn review(
     purses: Vec<CappedPurse>,
     lease: Duration,
 ) -> Result<ReviewVerdict> {
-    let clock = SystemClock;
-    let now = clock.now();
     let ledger = LocalLedger::open(&host.data.ledger())?;
-    let claim = Claim {
-        stage: Stage::Review,
-        token: OsEntropy::open()?.hex(16),
-        until: now.plus(lease),
-    };
-    let job = match ledger.claim(id, &[JobState::Collected], claim, now).await? {
-        Claimed::Granted(job) if job.attempt == attempt => *job,
-        Claimed::Granted(job) => {
-            give_up(&ledger, &job).await?;
-            return Ok(ReviewVerdict::Reject);
-        }
-        Claimed::Busy(until) => {
-            let after = until.since(now).as_millis();
-            return Ok(ReviewVerdict::Retry {
-                after_ms: u64::try_from(after).unwrap_or(u64::MAX),
-            });
-        }
-        Claimed::NotNow(_) | Claimed::Unknown => return Ok(ReviewVerdict::Reject),
+    let job = match ledger.job(id).await? {
+        Some(job) if job.state == JobState::Collected && job.attempt == attempt => job,
+        _ => return Ok(ReviewVerdict::Reject),
     };
     let settings = ChildSettings::Reviewer(ReviewerSettings {
         order: ReviewOrder {
@@ -155,30 +141,56 @@ async fn review(
         .timings
         .review_limit
         .saturating_add(KILL_MARGIN);
-    let verdict = match tokio::time::timeout(limit, run(host, &job, settings)).await {
-        Ok(verdict) => verdict,
-        Err(_elapsed) => Err(anyhow::anyhow!(
-            "it took longer than {} seconds and was ended",
-            limit.as_secs()
-        )),
+    let work = async {
+        Ok(
+            match tokio::time::timeout(limit, run(host, &job, settings)).await {
+                Ok(verdict) => verdict,
+                Err(_elapsed) => Err(anyhow::anyhow!(
+                    "it took longer than {} seconds and was ended",
+                    limit.as_secs()
+                )),
+            },
+        )
     };
-    give_up(&ledger, &job).await?;
-    verdict
+    let meter = LocalMeter::open(&host.data.meter())?;
+    let entropy = OsEntropy::open()?;
+    match review::alone(&meter, &SystemClock, &entropy, id, lease, work).await {
+        Ok(Ok(verdict)) => Ok(verdict),
+        Ok(Err(death)) => died(host, &ledger, &job, &death).await,
+        Err(StageError::Busy { after, .. }) => Ok(retry(after)),
+        Err(error) => Err(error.into()),
+    }
 }
 
-/// Gives the claim up; that the row has moved on already is as good.
-async fn give_up(ledger: &LocalLedger, job: &Job) -> Result<()> {
-    let released = Job {
-        claim: None,
-        ..job.clone()
-    };
-    ledger
-        .commit(Transaction {
-            jobs: vec![released],
-            ..Transaction::default()
-        })
-        .await?;
-    Ok(())
+/// Counts a try whose reviewer died; after the last one the poster posts without it.
+async fn died(
+    host: &Host<'_>,
+    ledger: &LocalLedger,
+    job: &Job,
+    death: &anyhow::Error,
+) -> Result<ReviewVerdict> {
+    tracing::error!(
+        job_id = job.id.as_str(),
+        error = format!("{death:#}"),
+        "the reviewer of job {} died: {death:#}",
+        job.id
+    );
+    let queue = LocalQueue::open(&host.data.queue(), Arc::new(SystemClock))?;
+    let now = SystemClock.now();
+    match sweep::review_died(ledger, &queue, &job.id, job.attempt, now).await? {
+        Died::Again => Ok(retry(Duration::from_secs(1))),
+        Died::Stale => Ok(ReviewVerdict::Reject),
+        Died::GivenUp => {
+            host.count("reviewer", &About::from(job), [Signal::GivenUp]);
+            Ok(ReviewVerdict::Reject)
+        }
+    }
+}
+
+fn retry(after: Duration) -> ReviewVerdict {
+    ReviewVerdict::Retry {
+        after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+    }
 }
 
 /// Makes the folders that a reviewer is confined to; it may not make them itself.

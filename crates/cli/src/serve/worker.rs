@@ -7,73 +7,87 @@ use std::time::Duration;
 
 use anyhow::Result;
 use mirilla_local::{LocalQueue, MAX_RECEIVES};
-use mirilla_ports::Queue as _;
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::{QueueName, Received};
+use mirilla_ports::{Clock, Queue as _};
 use mirilla_stages::error::{Disposition, StageError};
-use mirilla_stages::report::Report;
+use mirilla_stages::report::{self, Report};
+use mirilla_telemetry::Telemetry;
 
 use crate::output;
 
 /// Longest pause between two tries while a message waits for somebody else.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// Works a queue until the process ends.
-pub(crate) async fn run<F, Fut>(
-    queue: &LocalQueue,
-    name: QueueName,
-    visibility: Duration,
-    poll: Duration,
-    handle: F,
-) -> Result<()>
-where
-    F: Fn(Message) -> Fut,
-    Fut: Future<Output = Result<Report, StageError>>,
-{
-    loop {
-        match queue.receive(name, visibility).await? {
-            None => tokio::time::sleep(poll).await,
-            Some(received) => one(queue, name, &received, &handle).await?,
-        }
-    }
+/// What a worker sits at.
+pub(crate) struct Desk<'a> {
+    /// Where its messages come from.
+    pub(crate) queue: &'a LocalQueue,
+    /// Which queue.
+    pub(crate) name: QueueName,
+    /// How long a received message is hidden.
+    pub(crate) visibility: Duration,
+    /// How often an empty queue is looked at.
+    pub(crate) poll: Duration,
+    /// Time.
+    pub(crate) clock: &'a dyn Clock,
+    /// Where its facts go.
+    pub(crate) telemetry: Telemetry,
 }
 
-async fn one<F, Fut>(
-    queue: &LocalQueue,
-    name: QueueName,
-    received: &Received,
-    handle: &F,
-) -> Result<()>
-where
-    F: Fn(Message) -> Fut,
-    Fut: Future<Output = Result<Report, StageError>>,
-{
-    let Ok(message) = serde_json::from_str::<Message>(&received.body) else {
-        tracing::error!(
-            queue = name.as_str(),
-            "a message of the {} queue cannot be read; it is set aside",
-            name.as_str()
-        );
-        queue.bury(name, &received.receipt).await?;
-        return Ok(());
-    };
-    let job = message.job().clone();
-    match handle(message).await {
-        Ok(report) => {
-            for line in &report.lines {
-                output::worker_line(line);
+impl Desk<'_> {
+    /// Works the queue until the process ends.
+    pub(crate) async fn work<F, Fut>(&self, handle: F) -> Result<()>
+    where
+        F: Fn(Message) -> Fut,
+        Fut: Future<Output = Result<Report, StageError>>,
+    {
+        loop {
+            match self.queue.receive(self.name, self.visibility).await? {
+                None => tokio::time::sleep(self.poll).await,
+                Some(received) => self.one(&received, &handle).await?,
             }
-            tracing::debug!(
-                job_id = job.as_str(),
-                outcome = report.outcome,
-                "job {job}: {}",
-                report.outcome
-            );
-            queue.delete(name, &received.receipt).await?;
         }
-        Err(error) => answer(queue, name, received, &job, &error).await?,
     }
-    Ok(())
+
+    async fn one<F, Fut>(&self, received: &Received, handle: &F) -> Result<()>
+    where
+        F: Fn(Message) -> Fut,
+        Fut: Future<Output = Result<Report, StageError>>,
+    {
+        let (queue, name) = (self.queue, self.name);
+        let Ok(message) = serde_json::from_str::<Message>(&received.body) else {
+            tracing::error!(
+                queue = name.as_str(),
+                "a message of the {} queue cannot be read; it is set aside",
+                name.as_str()
+            );
+            queue.bury(name, &received.receipt).await?;
+            return Ok(());
+        };
+        let job = message.job().clone();
+        let begun = self.clock.now();
+        let result = handle(message).await;
+        let now = self.clock.now();
+        let (about, facts) = report::facts(&job, &result, now.since(begun));
+        self.telemetry.emit(&about, &facts, now);
+        match result {
+            Ok(report) => {
+                for line in &report.lines {
+                    output::worker_line(line);
+                }
+                tracing::debug!(
+                    job_id = job.as_str(),
+                    outcome = report.outcome,
+                    "job {job}: {}",
+                    report.outcome
+                );
+                queue.delete(name, &received.receipt).await?;
+            }
+            Err(error) => answer(queue, name, received, &job, &error).await?,
+        }
+        Ok(())
+    }
 }
 
 async fn answer(

@@ -4,6 +4,7 @@
 //! path, a query, a header's text or a body.
 
 mod call;
+mod left;
 mod pages;
 
 use std::fmt;
@@ -28,6 +29,7 @@ use crate::github::refuse::{Refused, classify};
 use crate::token::{ReadToken, TokenError, TokenSource, WriteToken};
 
 pub(crate) use call::{Accept, Call};
+use left::CallsLeft;
 pub(crate) use pages::{End, MAX_PAGES, numbered};
 
 /// Tries of one read.
@@ -128,6 +130,7 @@ pub(crate) struct Api {
     bearer: Arc<dyn Bearer>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
+    left: Arc<CallsLeft>,
 }
 
 impl Api {
@@ -144,7 +147,13 @@ impl Api {
             bearer,
             clock,
             entropy,
+            left: Arc::default(),
         }
+    }
+
+    /// Returns how many percent of GitHub's limit the answers so far left, at the least.
+    pub(crate) fn calls_left(&self) -> Option<u64> {
+        self.left.percent()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -242,15 +251,14 @@ impl Api {
         }
         let sent = self.client.send_following(request).await;
         let status = sent.as_ref().map_or(0, |r| r.status().as_u16());
-        let remaining = sent
-            .as_ref()
-            .ok()
-            .and_then(|r| r.header("x-ratelimit-remaining"));
+        let number = |name| sent.as_ref().ok()?.header(name)?.trim().parse::<u64>().ok();
+        let remaining = number("x-ratelimit-remaining");
+        self.left.note(remaining, number("x-ratelimit-limit"));
         tracing::debug!(
             http_host = call.url.host_str().unwrap_or_default(),
             http_route = call.route,
             http_status = status,
-            rate_limit_remaining = remaining.and_then(|n| n.parse::<u64>().ok()),
+            rate_limit_remaining = remaining,
             credential = self.bearer.credential().as_str(),
             "called GitHub"
         );

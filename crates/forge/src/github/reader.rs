@@ -79,6 +79,10 @@ impl GithubReader {
 
 #[async_trait]
 impl ForgeRead for GithubReader {
+    fn calls_left(&self) -> Option<u64> {
+        self.api.calls_left()
+    }
+
     async fn pull_request(
         &self,
         repo: &RepoName,

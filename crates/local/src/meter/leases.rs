@@ -7,7 +7,18 @@ use mirilla_ports::{MeterError, ReviewLeases};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{LocalMeter, unavailable};
+use crate::LocalError;
 use crate::database::{RowError, Step};
+
+impl LocalMeter {
+    /// Gives every lease back; returns how many there were.
+    ///
+    /// For a host that starts: when nobody else can be at work, every lease is a dead reviewer's.
+    pub fn release_leases(&self) -> Result<usize, LocalError> {
+        self.database
+            .write(|tx| Ok(Step::Commit(tx.execute("DELETE FROM lease", [])?)))
+    }
+}
 
 #[async_trait]
 impl ReviewLeases for LocalMeter {

@@ -12,3 +12,4 @@
 
 mod emulator;
 mod stack;
+mod trail;

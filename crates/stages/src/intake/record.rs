@@ -45,13 +45,27 @@ pub(super) async fn review(
     ports: IntakePorts<'_>,
     delivery: &Delivery,
     asked: Asked<'_>,
-) -> Outcome {
-    match write(ports, delivery, asked).await {
+) -> (Outcome, Known) {
+    let mut known = Known::default();
+    let outcome = match write(ports, delivery, asked, &mut known).await {
         Ok(Written::Job(job)) => send(ports, *job).await,
         Ok(Written::NoJob) => Outcome::Duplicate,
         Ok(Written::Nothing) => Outcome::Contended,
         Err(error) => Outcome::Unavailable(Box::new(error)),
-    }
+    };
+    (outcome, known)
+}
+
+/// What the ledger knows of a delivery already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Known {
+    /// Nothing.
+    #[default]
+    No,
+    /// Its id: the forge, or the sweeper, sent it again.
+    Id,
+    /// Its body alone: somebody sent a recorded body under an id of their own.
+    Body,
 }
 
 /// What is in the ledger now.
@@ -69,9 +83,10 @@ async fn write(
     ports: IntakePorts<'_>,
     delivery: &Delivery,
     asked: Asked<'_>,
+    known: &mut Known,
 ) -> Result<Written, LedgerError> {
-    let mut redelivered = false;
     for _ in 0..MAX_ROUNDS {
+        let redelivered = *known != Known::No;
         let now = ports.clock.now();
         let record = ports.ledger.pull_request(&asked.pull_request).await?;
         let record = record.unwrap_or_else(|| {
@@ -96,7 +111,11 @@ async fn write(
                     .send
                     .map_or(Written::NoJob, |job| Written::Job(Box::new(job))));
             }
-            Recorded::DuplicateDelivery => redelivered = true,
+            Recorded::DuplicateDelivery => {
+                let forge = asked.pull_request.forge;
+                let by_id = ports.ledger.has_delivery(forge, &delivery.id).await?;
+                *known = if by_id { Known::Id } else { Known::Body };
+            }
             Recorded::Stale => {}
         }
     }

@@ -6,6 +6,7 @@
 use mirilla_domain::ids::ReviewId;
 use mirilla_domain::job::{Job, JobState, PostedHead, PullRequestRecord};
 use mirilla_domain::plan::{NewReview, Plan, ReviewAction};
+use mirilla_domain::signal::Signal;
 use mirilla_domain::snapshot::PullRequest;
 use mirilla_ports::ForgeError;
 use mirilla_ports::forge::Refusal;
@@ -63,11 +64,11 @@ pub(super) async fn apply(
         }
     };
     close(posting, live, merge_base, review_id).await?;
-    let mut report = Report::silent(posting.job.id.clone(), "posted");
-    report
-        .lines
-        .push(format!("{} {}", subject(&posting.job), plan.counts()));
-    Ok(report)
+    Ok(Report::on(&posting.job, "posted")
+        .counting(Signal::Ended {
+            state: JobState::Posted,
+        })
+        .line(format!("{} {}", subject(&posting.job), plan.counts())))
 }
 
 /// Creates the review, with all findings in its body if the forge refuses an anchor of ours.

@@ -10,6 +10,7 @@ use mirilla_domain::ids::Timestamp;
 use mirilla_domain::money::{PicoUsd, Reservation};
 use mirilla_domain::price::REQUEST_OVERHEAD_TOKENS;
 use mirilla_domain::prompt::Question;
+use mirilla_domain::signal::{About, PurseKind, Signal};
 use mirilla_ports::meter::Reserved;
 use mirilla_ports::model::Answer;
 use mirilla_ports::{Model, ModelError};
@@ -27,6 +28,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(320);
 
 /// Everything a call needs.
 pub(super) struct Asking<'a> {
+    pub(super) about: About,
     pub(super) ports: ReviewPorts<'a>,
     pub(super) settings: &'a ReviewSettings,
     pub(super) order: &'a ReviewOrder,
@@ -71,6 +73,9 @@ impl Asking<'_> {
         let needed = self.worst_case(question)?;
         let (id, reserved) = self.reserve(progress, needed).await?;
         if let Reserved::Refused { purse, left } = reserved {
+            self.count(Signal::CapHit {
+                purse: PurseKind::from(&purse),
+            });
             let cap = self
                 .order
                 .purses
@@ -94,6 +99,14 @@ impl Asking<'_> {
                 result.cost = result.cost.plus(cost);
                 progress.answered(&id, answer.usage, cost);
                 progress.save(self.ports.artifacts, &self.order.job).await?;
+                self.count(Signal::ModelCalled {
+                    model: self.model.id().to_owned(),
+                    usage: answer.usage,
+                    cost,
+                });
+                if cost > needed {
+                    self.count(Signal::CallOverBound);
+                }
                 self.ports.meter.settle(&id, cost).await?;
                 progress.settled(&id);
                 Ok(Called::Answered(answer))
@@ -102,6 +115,10 @@ impl Asking<'_> {
                 result.cost = result.cost.plus(needed);
                 progress.cost = progress.cost.plus(needed);
                 progress.save(self.ports.artifacts, &self.order.job).await?;
+                self.count(Signal::CallLost {
+                    model: self.model.id().to_owned(),
+                    cost: needed,
+                });
                 self.ports.meter.settle(&id, needed).await?;
                 Ok(Called::Lost)
             }
@@ -120,6 +137,10 @@ impl Asking<'_> {
                 Ok(Called::Rejected(error.to_string()))
             }
         }
+    }
+
+    fn count(&self, signal: Signal) {
+        (self.ports.count)(&self.about, signal);
     }
 
     /// Sets the worst case aside under the next number that is free: an earlier run of the same try

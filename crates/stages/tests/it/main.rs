@@ -17,4 +17,5 @@ mod heads;
 mod intake;
 mod money;
 mod outcomes;
+mod signals;
 mod support;

@@ -10,7 +10,8 @@ use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::collect::{self, COLLECT_LEASE, CollectPorts, CollectSettings};
 use mirilla_stages::error::StageError;
-use mirilla_stages::report::Report;
+use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
+use mirilla_telemetry::Telemetry;
 use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
@@ -21,7 +22,11 @@ use mirilla_domain::settings::OperatorPolicy;
 use crate::settings::CollectorSettings;
 
 /// Runs the collector.
-pub(super) async fn run(mut link: Link, settings: CollectorSettings) -> Result<()> {
+pub(super) async fn run(
+    mut link: Link,
+    settings: CollectorSettings,
+    telemetry: Telemetry,
+) -> Result<()> {
     let (clock, entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
@@ -54,20 +59,21 @@ pub(super) async fn run(mut link: Link, settings: CollectorSettings) -> Result<(
                 Message::ProbeV1 { job } => collect::probe(ports, &job).await,
                 other => Ok::<Report, StageError>(Report::silent(
                     other.job().clone(),
-                    "not-for-this-stage",
+                    NOT_FOR_THIS_STAGE,
                 )),
             }
         }
     };
     let visibility = COLLECT_LEASE.saturating_add(Duration::from_secs(30));
-    worker::run(
-        &queue,
-        QueueName::Collect,
+    let desk = worker::Desk {
+        queue: &queue,
+        name: QueueName::Collect,
         visibility,
-        settings.timings.poll,
-        handle,
-    )
-    .await
+        poll: settings.timings.poll,
+        clock: clock.as_ref(),
+        telemetry,
+    };
+    desk.work(handle).await
 }
 
 /// Returns what the collector takes from the operator's policy.

@@ -12,13 +12,18 @@ use mirilla_domain::webhook::{
 };
 use mirilla_local::{DataDir, LocalLedger, LocalQueue};
 use mirilla_stages::intake::{FixedSecrets, IntakeSettings, SecretCache};
+use mirilla_telemetry::Telemetry;
 
 use super::super::protocol::{FromChild, Link, ToChild};
 use super::surroundings;
 use crate::settings::{IntakeChildSettings, WebhookSecrets};
 
 /// Runs the intake.
-pub(super) async fn run(mut link: Link, settings: IntakeChildSettings) -> Result<()> {
+pub(super) async fn run(
+    mut link: Link,
+    settings: IntakeChildSettings,
+    telemetry: Telemetry,
+) -> Result<()> {
     let (clock, _entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
@@ -46,7 +51,8 @@ pub(super) async fn run(mut link: Link, settings: IntakeChildSettings) -> Result
         secrets,
         stage,
         Limits::default(),
-    );
+    )
+    .with_metrics(telemetry);
     link.send(&FromChild::Ready {
         address: Some(address),
     })

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use mirilla_domain::ids::Forge;
-use mirilla_forge::TokenError;
 use mirilla_forge::github::AppAuth;
 use mirilla_ports::NoToken;
 
@@ -35,24 +34,16 @@ pub(super) async fn run(mut link: Link, settings: MinterSettings) -> Result<()> 
                 .read(repo, installation, fresh)
                 .await
                 .map(|token| secret(token.secret()))
-                .map_err(|error| no_token(&error)),
+                .map_err(|error| NoToken::from(&error)),
             (Forge::Github, Reach::Write) => minter
                 .write(repo, installation, fresh)
                 .await
                 .map(|token| secret(token.secret()))
-                .map_err(|error| no_token(&error)),
+                .map_err(|error| NoToken::from(&error)),
         };
         link.send(&FromChild::Minted { token }).await?;
     }
     Ok(())
-}
-
-fn no_token(error: &TokenError) -> NoToken {
-    match error {
-        TokenError::NotInstalled => NoToken::NotInstalled,
-        TokenError::NotGranted | TokenError::TooWide => NoToken::NotGranted,
-        error => NoToken::unavailable(mirilla_telemetry::chain(error)),
-    }
 }
 
 fn secret(token: &secrecy::SecretString) -> Secret {

@@ -12,7 +12,8 @@ use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::error::StageError;
 use mirilla_stages::post::{self, POST_LEASE, PostPorts, PostSettings};
-use mirilla_stages::report::Report;
+use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
+use mirilla_telemetry::Telemetry;
 use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
@@ -21,7 +22,11 @@ use super::{github, surroundings, tokens_from};
 use crate::settings::{PosterSettings, TokenFrom};
 
 /// Runs the poster.
-pub(super) async fn run(mut link: Link, settings: PosterSettings) -> Result<()> {
+pub(super) async fn run(
+    mut link: Link,
+    settings: PosterSettings,
+    telemetry: Telemetry,
+) -> Result<()> {
     let (clock, entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
@@ -61,20 +66,21 @@ pub(super) async fn run(mut link: Link, settings: PosterSettings) -> Result<()> 
                 } => post::post(ports, stage, &job, attempt, findings.as_deref()).await,
                 other => Ok::<Report, StageError>(Report::silent(
                     other.job().clone(),
-                    "not-for-this-stage",
+                    NOT_FOR_THIS_STAGE,
                 )),
             }
         }
     };
     let visibility = POST_LEASE.saturating_add(Duration::from_secs(30));
-    worker::run(
-        &queue,
-        QueueName::Post,
+    let desk = worker::Desk {
+        queue: &queue,
+        name: QueueName::Post,
         visibility,
-        settings.timings.poll,
-        handle,
-    )
-    .await
+        poll: settings.timings.poll,
+        clock: clock.as_ref(),
+        telemetry,
+    };
+    desk.work(handle).await
 }
 
 /// Returns what this process must never post. Tokens from a minter are short-lived and have a shape that

@@ -13,7 +13,9 @@ use mirilla_local::{DirArtifacts, LocalMeter};
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::{Heads, LedgerError, Model};
 use mirilla_stages::error::{Disposition, StageError};
+use mirilla_stages::report;
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
+use mirilla_telemetry::Telemetry;
 
 use super::super::protocol::{FromChild, Link, ReviewVerdict, ToChild};
 use super::confine::{self, Confined, Needs};
@@ -22,7 +24,11 @@ use crate::output;
 use crate::settings::{Environment, ReviewerSettings};
 
 /// Reads one snapshot.
-pub(super) async fn run(mut link: Link, settings: ReviewerSettings) -> Result<()> {
+pub(super) async fn run(
+    mut link: Link,
+    settings: ReviewerSettings,
+    telemetry: Telemetry,
+) -> Result<()> {
     let (clock, entropy) = surroundings()?;
     confine(&settings)?;
     let artifacts = DirArtifacts::open_for_job(&settings.order.artifacts, &settings.order.job)?;
@@ -52,6 +58,7 @@ pub(super) async fn run(mut link: Link, settings: ReviewerSettings) -> Result<()
         clock: clock.as_ref(),
         entropy: entropy.as_ref(),
         note: &output::worker_line,
+        count: &|about, signal| telemetry.emit(about, &[signal], clock.now()),
     };
     let stage = ReviewSettings {
         policy: settings.policy.clone(),
@@ -72,6 +79,7 @@ pub(super) async fn run(mut link: Link, settings: ReviewerSettings) -> Result<()
         last_try: settings.order.last_try,
     };
     link.send(&FromChild::Ready { address: None }).await?;
+    let begun = clock.now();
     let result = tokio::select! {
         result = review::review(ports, &stage, &order) => result,
         gone = listen(&mut link, &superseded) => {
@@ -79,6 +87,9 @@ pub(super) async fn run(mut link: Link, settings: ReviewerSettings) -> Result<()
             anyhow::bail!("the supervisor is gone");
         }
     };
+    let took = clock.now().since(begun);
+    let (about, facts) = report::facts(&order.job, &result, took);
+    telemetry.emit(&about, &facts, clock.now());
     let verdict = match result {
         Ok(_report) => ReviewVerdict::Done,
         Err(error) => verdict(&order, &error),

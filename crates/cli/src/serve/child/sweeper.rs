@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalMeter, LocalQueue};
-use mirilla_stages::sweep::{SweepPorts, SweepSettings, sweep};
+use mirilla_stages::sweep::{self, SweepPorts, SweepSettings, sweep};
+use mirilla_telemetry::Telemetry;
 
 use super::super::protocol::{FromChild, Link};
 use super::surroundings;
@@ -13,7 +14,11 @@ use crate::settings::SweeperSettings;
 
 /// Runs the sweeper.
 #[expect(clippy::infinite_loop, reason = "a sweeper ends with its process")]
-pub(super) async fn run(mut link: Link, settings: SweeperSettings) -> Result<()> {
+pub(super) async fn run(
+    mut link: Link,
+    settings: SweeperSettings,
+    telemetry: Telemetry,
+) -> Result<()> {
     let (clock, _entropy) = surroundings()?;
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
@@ -29,6 +34,7 @@ pub(super) async fn run(mut link: Link, settings: SweeperSettings) -> Result<()>
     let ports = SweepPorts {
         ledger: &ledger,
         meter: &meter,
+        leases: &meter,
         queue: &queue,
         depth: &queue,
         artifacts: &artifacts,
@@ -42,8 +48,14 @@ pub(super) async fn run(mut link: Link, settings: SweeperSettings) -> Result<()>
         if probe {
             probed_at = clock.now();
         }
-        match sweep(ports, &stage, probe).await {
-            Ok(swept) if swept.restarted + swept.given_up + swept.failed + swept.booked > 0 => {
+        let begun = clock.now();
+        let result = sweep(ports, &stage, probe).await;
+        let took = clock.now().since(begun);
+        for (about, facts) in sweep::facts(&result, took) {
+            telemetry.emit(&about, &facts, clock.now());
+        }
+        match result {
+            Ok(swept) if swept.found_deaths() => {
                 tracing::warn!(
                     restarted = swept.restarted,
                     given_up = swept.given_up,

@@ -1,7 +1,7 @@
 //! One host: stores in a temporary directory, simulated services, one clock for all of them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,6 +12,7 @@ use mirilla_domain::money::{PicoUsd, Purse};
 use mirilla_domain::price::PriceTable;
 use mirilla_domain::redact::Redactor;
 use mirilla_domain::settings::OperatorPolicy;
+use mirilla_domain::signal::{About, Signal};
 use mirilla_domain::snapshot::Keys;
 use mirilla_domain::webhook::{Secrets, WebhookSecret};
 use mirilla_forge::github::{
@@ -24,7 +25,8 @@ use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::{QueueName, Received};
 use mirilla_ports::{
-    Clock, Entropy, Ledger as _, Meter as _, Queue as _, QueueDepth as _, QueueSend as _,
+    Artifacts as _, Clock, Entropy, Ledger as _, Meter as _, Queue as _, QueueDepth as _,
+    QueueSend as _,
 };
 use mirilla_sim::{
     AccountKind, AppOptions, Commit, InstallOptions, OpenPull, Otherwise, RepoOptions, Sim,
@@ -36,6 +38,7 @@ use mirilla_stages::intake::{
     self, FixedSecrets, IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache,
 };
 use mirilla_stages::post::{self, PostPorts, PostSettings};
+use mirilla_stages::report::{self, Report};
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
 use mirilla_stages::sweep::{SweepPorts, SweepSettings, sweep};
 use mirilla_system::OsEntropy;
@@ -101,6 +104,7 @@ pub(crate) struct Host {
     pub(crate) policy: OperatorPolicy,
     pub(crate) pr: u64,
     installation: u64,
+    seen: Mutex<Vec<(About, Signal)>>,
 }
 
 impl Host {
@@ -140,7 +144,31 @@ impl Host {
             policy: OperatorPolicy::default(),
             pr,
             installation,
+            seen: Mutex::default(),
         }
+    }
+
+    /// Takes facts as a host's edge does.
+    fn saw(&self, about: &About, signals: &[Signal]) {
+        let facts = signals.iter().map(|signal| (about.clone(), signal.clone()));
+        self.seen.lock().unwrap().extend(facts);
+    }
+
+    /// Everything that was counted so far.
+    pub(crate) fn seen(&self) -> Vec<Signal> {
+        let seen = self.seen.lock().unwrap();
+        seen.iter().map(|(_, signal)| signal.clone()).collect()
+    }
+
+    /// The lines of metrics that were written so far.
+    pub(crate) fn metric_lines(&self) -> Vec<String> {
+        let at = self.now();
+        let seen = self.seen.lock().unwrap();
+        seen.iter()
+            .flat_map(|(about, signal)| {
+                mirilla_telemetry::metric::lines("test", about, std::slice::from_ref(signal), at)
+            })
+            .collect()
     }
 
     /// The same, but the installation did not grant writing.
@@ -221,9 +249,33 @@ impl Host {
             .unwrap()
     }
 
+    /// Takes a fact that no stage of this host told.
+    pub(crate) fn told(&self, signals: impl IntoIterator<Item = Signal>) {
+        let signals: Vec<Signal> = signals.into_iter().collect();
+        self.saw(&About::default(), &signals);
+    }
+
     pub(crate) async fn deliver(
         &self,
         gate: &Arc<Gate>,
+        delivery: &WebhookDelivery,
+    ) -> IntakeAnswer {
+        self.take(gate, &["acme"], delivery).await
+    }
+
+    /// Delivers to a host that serves other accounts.
+    pub(crate) async fn deliver_to(
+        &self,
+        accounts: &[&str],
+        delivery: &WebhookDelivery,
+    ) -> IntakeAnswer {
+        self.take(&Arc::new(Gate::open()), accounts, delivery).await
+    }
+
+    async fn take(
+        &self,
+        gate: &Arc<Gate>,
+        accounts: &[&str],
         delivery: &WebhookDelivery,
     ) -> IntakeAnswer {
         let (ledger, queue) = (self.ledger(), self.queue());
@@ -242,12 +294,15 @@ impl Host {
             secrets: &secrets,
             clock: self.clock.as_ref(),
         };
-        let settings = IntakeSettings::new(["acme"]).unwrap();
+        let settings = IntakeSettings::new(accounts.iter().copied()).unwrap();
         let headers = delivery.headers.clone();
         let incoming =
             IncomingWebhook::from_parts(Forge::Github, headers, delivery.body.clone(), false)
                 .unwrap();
-        intake::intake(ports, &settings, &incoming).await
+        let answer = intake::intake(ports, &settings, &incoming).await;
+        let (about, facts) = answer.facts(Duration::ZERO);
+        self.saw(&about, &facts);
+        answer
     }
 
     /// Runs all stages until nothing is left to do or the gate kills the process.
@@ -275,6 +330,7 @@ impl Host {
     /// What a host does when it starts after a crash.
     pub(crate) fn restart(&self) {
         self.ledger().release_claims().unwrap();
+        self.meter().release_leases().unwrap();
         self.queue().release_hidden().unwrap();
         // What the dead process had on the wire has landed by now, or never will.
         self.sim.github().land_now();
@@ -323,6 +379,7 @@ impl Host {
         let ports = SweepPorts {
             ledger: &ledger,
             meter: &meter,
+            leases: &meter,
             queue: &queue,
             depth: &queue,
             artifacts: &artifacts,
@@ -334,7 +391,10 @@ impl Host {
             probe_window: Duration::from_secs(86_400),
             limit: 1_000,
         };
-        sweep(ports, &settings, probe).await.unwrap();
+        let swept = sweep(ports, &settings, probe).await.unwrap();
+        for (about, signal) in &swept.facts {
+            self.saw(about, std::slice::from_ref(signal));
+        }
     }
 
     async fn announce(&self, gate: &Arc<Gate>) {
@@ -368,9 +428,13 @@ impl Host {
                 continue;
             };
             let message: Message = serde_json::from_str(&received.body).unwrap();
+            let begun = self.now();
             let result = self.handle(gate, &message, &received).await;
+            let took = self.now().since(begun);
+            let (about, facts) = report::facts(message.job(), &result, took);
+            self.saw(&about, &facts);
             match result.as_ref().map_err(StageError::disposition) {
-                Ok(()) | Err(Disposition::Stale | Disposition::Reject) => {
+                Ok(_) | Err(Disposition::Stale | Disposition::Reject) => {
                     queue.delete(name, &received.receipt).await.unwrap();
                 }
                 Err(Disposition::Retry { after }) => {
@@ -401,7 +465,7 @@ impl Host {
         gate: &Arc<Gate>,
         message: &Message,
         received: &Received,
-    ) -> Result<(), StageError> {
+    ) -> Result<Report, StageError> {
         let (ledger, queue, artifacts) = (self.ledger(), self.queue(), self.artifacts());
         let (ledger, queue, artifacts) = (
             gated(&ledger, gate),
@@ -426,11 +490,9 @@ impl Host {
                     entropy,
                 };
                 if matches!(message, Message::ProbeV1 { .. }) {
-                    collect::probe(ports, job).await.map(drop)
+                    collect::probe(ports, job).await
                 } else {
-                    collect::collect(ports, &self.collect_settings(), job)
-                        .await
-                        .map(drop)
+                    collect::collect(ports, &self.collect_settings(), job).await
                 }
             }
             Message::ReviewV1 {
@@ -452,6 +514,7 @@ impl Host {
                     clock,
                     entropy,
                     note: &|_line: &str| (),
+                    count: &|about, signal| self.saw(about, &[signal]),
                 };
                 let settings = ReviewSettings {
                     policy: self.policy.clone(),
@@ -466,7 +529,8 @@ impl Host {
                     receive_count: received.receive_count,
                     last_try: received.receive_count >= 10,
                 };
-                review::review(ports, &settings, &order).await.map(drop)
+                let work = review::review(ports, &settings, &order);
+                review::alone(&meter, clock, entropy, job, Duration::from_secs(660), work).await
             }
             Message::PostV1 {
                 job,
@@ -490,9 +554,7 @@ impl Host {
                     redactor: Redactor::default(),
                     write_grace: Duration::from_secs(60),
                 };
-                post::post(ports, &settings, job, *attempt, findings.as_deref())
-                    .await
-                    .map(drop)
+                post::post(ports, &settings, job, *attempt, findings.as_deref()).await
             }
         }
     }
@@ -611,6 +673,56 @@ impl Host {
         if !self.one_message(gate).await {
             self.advance(Duration::from_secs(10));
         }
+    }
+
+    /// Lets messages be handled until the present head's job is in a state.
+    pub(crate) async fn until(&self, gate: &Arc<Gate>, state: JobState) -> Job {
+        for _ in 0..100 {
+            let job = self.job().await;
+            if let Some(job) = job.filter(|job| job.state == state) {
+                return job;
+            }
+            self.one_step(gate).await;
+        }
+        panic!("the job never was {state:?}: {:?}", self.job().await);
+    }
+
+    /// Writes the findings object of a job's present try, as a reviewer that was taken over may.
+    pub(crate) async fn forge_findings(&self, job: &Job, bytes: &[u8]) -> String {
+        let key = Keys::findings(&job.id, job.attempt);
+        self.artifacts().put(&key, bytes).await.unwrap();
+        key
+    }
+
+    /// Removes one object.
+    pub(crate) async fn remove(&self, key: &str) {
+        self.artifacts().delete(key).await.unwrap();
+    }
+
+    /// Announces findings to the poster, as the bucket does.
+    pub(crate) async fn announce_findings(&self, job: &Job, attempt: AttemptNo, key: &str) {
+        let message = Message::PostV1 {
+            job: job.id.clone(),
+            attempt,
+            findings: Some(key.to_owned()),
+        };
+        self.queue()
+            .send(QueueName::Post, &message, Duration::ZERO)
+            .await
+            .unwrap();
+    }
+
+    /// Removes what waits in a queue, as a lost message would be.
+    pub(crate) async fn lose(&self, name: QueueName) {
+        let queue = self.queue();
+        while let Some(received) = queue.receive(name, Duration::from_secs(1)).await.unwrap() {
+            queue.delete(name, &received.receipt).await.unwrap();
+        }
+    }
+
+    /// A minter of this host's App, and where the job's tokens are for.
+    pub(crate) async fn minter_for(&self, job: &JobId) -> (Arc<Minter>, RepoId, InstallationId) {
+        self.minter(job).await
     }
 
     /// Every request that the provider bills is booked, and nothing is booked for ever that was not.

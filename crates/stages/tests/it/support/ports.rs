@@ -17,7 +17,7 @@ use mirilla_ports::ledger::{
     Claimed, Heads, HeadsWrite, Ledger, LedgerError, Recorded, Transaction,
 };
 use mirilla_ports::message::Message;
-use mirilla_ports::meter::{Meter, MeterError, MeterSweep, Reserved};
+use mirilla_ports::meter::{Leased, Meter, MeterError, MeterSweep, Reserved, ReviewLeases};
 use mirilla_ports::model::{Answer, Model, ModelError};
 use mirilla_ports::queue::{Queue, QueueDepth, QueueError, QueueName, QueueSend, Received};
 
@@ -225,6 +225,25 @@ impl<P: MeterSweep> MeterSweep for Gated<&P> {
 }
 
 #[async_trait]
+impl<P: ReviewLeases> ReviewLeases for Gated<&P> {
+    async fn take(
+        &self,
+        job: &JobId,
+        token: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Leased, MeterError> {
+        pass!(self, "leases.take", self.port.take(job, token, until, now))
+    }
+    async fn give_back(&self, job: &JobId, token: &str) -> Result<(), MeterError> {
+        pass!(self, "leases.give_back", self.port.give_back(job, token))
+    }
+    async fn held_until(&self, job: &JobId) -> Result<Option<Timestamp>, MeterError> {
+        self.port.held_until(job).await
+    }
+}
+
+#[async_trait]
 impl<P: Model> Model for Gated<&P> {
     fn id(&self) -> &str {
         self.port.id()
@@ -236,6 +255,9 @@ impl<P: Model> Model for Gated<&P> {
 
 #[async_trait]
 impl<P: ForgeRead> ForgeRead for Gated<&P> {
+    fn calls_left(&self) -> Option<u64> {
+        self.port.calls_left()
+    }
     async fn pull_request(
         &self,
         repo: &RepoName,
