@@ -4,10 +4,9 @@
 
 use std::sync::Arc;
 
-use lambda_runtime::LambdaEvent;
 use mirilla_ports::{Artifacts, Clock, Ledger, MeterSweep, QueueDepth, QueueSend, ReviewLeases};
 use mirilla_stages::error::StageError;
-use mirilla_stages::sweep::{SweepPorts, SweepSettings, Swept, sweep};
+use mirilla_stages::sweep::{self, SweepPorts, SweepSettings, sweep};
 use mirilla_telemetry::Telemetry;
 
 /// What the sweeper was wired with.
@@ -40,19 +39,36 @@ impl std::fmt::Debug for State {
     }
 }
 
-/// Does one run.
-pub async fn handle(
-    state: &State,
-    _event: &LambdaEvent<serde_json::Value>,
-) -> Result<serde_json::Value, StageError> {
+/// Does one run; a failed one is a failed invocation, and the next comes with the schedule.
+pub async fn handle(state: &State) -> Result<(), StageError> {
     let ports = SweepPorts {
         ledger: &*state.ledger,
         meter: &*state.meter,
+        leases: &*state.leases,
         queue: &*state.queue,
         depth: &*state.depth,
         artifacts: &*state.artifacts,
         clock: &*state.clock,
     };
-    let swept: Swept = sweep(ports, &state.settings, true).await?;
-    Ok(serde_json::json!({"restarted": swept.restarted}))
+    let begun = state.clock.now();
+    let result = sweep(ports, &state.settings, true).await;
+    let took = state.clock.now().since(begun);
+    for (about, facts) in sweep::facts(&result, took) {
+        state.telemetry.emit(&about, &facts, state.clock.now());
+    }
+    let swept = result?;
+    if swept.found_deaths() {
+        tracing::warn!(
+            restarted = swept.restarted,
+            given_up = swept.given_up,
+            failed = swept.failed,
+            booked = swept.booked,
+            "the sweeper restarted {} jobs, gave {} up, failed {} and booked {} lost calls",
+            swept.restarted,
+            swept.given_up,
+            swept.failed,
+            swept.booked
+        );
+    }
+    Ok(())
 }

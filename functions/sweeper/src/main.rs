@@ -68,13 +68,9 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         clock,
         telemetry,
     });
-    let service = service_fn(move |event: LambdaEvent<serde_json::Value>| {
+    let service = service_fn(move |_event: LambdaEvent<serde_json::Value>| {
         let state = Arc::clone(&state);
-        async move {
-            handle(&state, &event)
-                .await
-                .map_err(lambda_runtime::Error::from)
-        }
+        async move { handle(&state).await.map_err(lambda_runtime::Error::from) }
     });
     lambda_runtime::run(service)
         .await
