@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::LambdaEvent;
-use mirilla_domain::ids::{JobId, Timestamp};
+use mirilla_domain::ids::Timestamp;
 use mirilla_lambda::batch::{self, Batch, Received};
 use mirilla_ports::message::Message;
-use mirilla_ports::meter::Leased;
 use mirilla_ports::{
     Artifacts, Clock, Entropy, Grants, Heads, Meter, Model, PutBack, ReviewLeases,
 };
@@ -110,21 +109,6 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     let Some(grants) = grants.filter(|grants| grants.expires_at > now) else {
         return Ok(Report::silent(job, "grants-expired"));
     };
-    let lease = Lease {
-        state,
-        job: job.clone(),
-        token: state.entropy.hex(16),
-    };
-    if let Leased::Busy(until) = state
-        .leases
-        .take(&job, &lease.token, now.plus(received.time_left), now)
-        .await?
-    {
-        return Err(StageError::Busy {
-            what: "the snapshot",
-            after: until.since(now),
-        });
-    }
     let artifacts = state.granted.open(grants);
     let ports = ReviewPorts {
         artifacts: &*artifacts,
@@ -150,26 +134,13 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         receive_count: received.receive_count,
         last_try: received.last_try,
     };
-    let result = review::review(ports, &settings, &order).await;
-    lease.give_back().await;
-    result
-}
-
-/// A hold on one job's snapshot. A killed process leaves it to run out.
-struct Lease<'a> {
-    state: &'a State,
-    job: JobId,
-    token: String,
-}
-
-impl Lease<'_> {
-    async fn give_back(&self) {
-        if let Err(error) = self.state.leases.give_back(&self.job, &self.token).await {
-            tracing::warn!(
-                job_id = self.job.as_str(),
-                "the lease on a snapshot runs out by itself: {}",
-                mirilla_telemetry::chain(&error)
-            );
-        }
-    }
+    review::alone(
+        &*state.leases,
+        &*state.clock,
+        &*state.entropy,
+        &order.job,
+        received.time_left,
+        review::review(ports, &settings, &order),
+    )
+    .await
 }

@@ -42,6 +42,12 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         review: Some(settings.required("MIRILLA_REVIEW_QUEUE_URL")),
         post: Some(settings.required("MIRILLA_POST_QUEUE_URL")),
     };
+    let lost_after = settings.parsed(
+        "MIRILLA_LOST_SECONDS",
+        LOST_AFTER,
+        "whole seconds",
+        |text| text.parse().ok().map(Duration::from_secs),
+    );
     settings.finish(())?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -60,7 +66,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         depth: queues,
         artifacts: Arc::new(S3Artifacts::new(aws.s3(), bucket, Arc::clone(&clock))),
         settings: SweepSettings {
-            lost_after: LOST_AFTER,
+            lost_after,
             stalled_after: STALLED_AFTER,
             probe_window: PROBE_WINDOW,
             limit: LIMIT,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mirilla_localaws::{Emulator, Options, Stack, StackRequest, project_root};
 use mirilla_sim::{
-    AccountKind, AppOptions, Commit, InstallOptions, OpenPull, Otherwise, RepoOptions, Sim,
+    AccountKind, AppOptions, Commit, Fault, InstallOptions, OpenPull, Otherwise, RepoOptions, Sim,
     SimOptions, WebhookDelivery,
 };
 use serde_json::json;
@@ -26,6 +26,8 @@ const FUNCTIONS: [&str; 6] = [
     "sweeper",
     "minter",
 ];
+/// The model's only route.
+const MESSAGES: &str = "POST /v1/messages";
 /// How often a wait looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -182,6 +184,49 @@ impl World {
             .collect();
         places.sort();
         (reviews.len(), places)
+    }
+
+    /// Makes the model take so long for its next answer.
+    pub fn slow_model(&self, pause: Duration) {
+        let faults = self.sim.messages().faults();
+        faults.on_next(MESSAGES, Fault::stall(pause));
+    }
+
+    /// Makes the model refuse the next calls: it is overloaded.
+    pub fn overload_model(&self, calls: u32) {
+        let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+        for nth in 1..=calls {
+            let fault = Fault::status(529, body.to_string());
+            self.sim.messages().faults().on(MESSAGES, nth, fault);
+        }
+    }
+
+    /// Waits until the model was asked so often.
+    pub async fn wait_for_model_calls(&self, calls: u32) {
+        self.wait("a call to the model", Duration::from_secs(60), async || {
+            let count = self.sim.messages().faults().count(MESSAGES);
+            if count >= calls {
+                Ok(())
+            } else {
+                Err(format!("{count} calls"))
+            }
+        })
+        .await;
+    }
+
+    /// Waits until a queue is empty and stays so for a while.
+    pub async fn wait_until_quiet(&self, queue_url: &str) {
+        self.wait("an empty queue", Duration::from_secs(60), async || {
+            for _ in 0..5 {
+                let depth = self.aws.depth(queue_url).await;
+                if depth > 0 {
+                    return Err(format!("{depth} messages"));
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+            Ok(())
+        })
+        .await;
     }
 
     /// Runs the sweeper once, as its schedule does.

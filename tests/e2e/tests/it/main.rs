@@ -8,4 +8,7 @@
     reason = "test code"
 )]
 
+mod forge;
 mod happy;
+mod model;
+mod queues;
