@@ -10,6 +10,7 @@ use mirilla_sim::{
     AccountKind, AppOptions, Commit, Fault, InstallOptions, OpenPull, Otherwise, RepoOptions, Sim,
     SimOptions, WebhookDelivery,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use url::Url;
 
@@ -55,6 +56,19 @@ pub struct World {
 impl World {
     /// Deploys the template with the functions as they were built, and fills its secrets.
     pub async fn deploy() -> Self {
+        Self::deploy_with(&Options::default()).await
+    }
+
+    /// Does the same where each function may do only what its role allows.
+    pub async fn deploy_with_roles() -> Self {
+        let options = Options {
+            auth: true,
+            ..Options::default()
+        };
+        Self::deploy_with(&options).await
+    }
+
+    async fn deploy_with(options: &Options) -> Self {
         let sim = Sim::start(SimOptions::default()).unwrap();
         sim.messages().otherwise(Otherwise::Reviewer);
         let github = sim.github();
@@ -65,7 +79,7 @@ impl World {
         github.commit(REPO, "main", &first).unwrap();
         drop(github.take_deliveries());
 
-        let emulator = Emulator::start(&Options::default()).unwrap();
+        let emulator = Emulator::start(options).unwrap();
         let archive_url = github.archive_url();
         let mut request = StackRequest::new("mirilla")
             .parameter("AllowedAccounts", "acme")
@@ -201,6 +215,27 @@ impl World {
         }
     }
 
+    /// Kills a function's processes, as a crash or the end of its time would.
+    pub fn kill(&self, function: &str) {
+        let name = format!("AWS_LAMBDA_FUNCTION_NAME={}-{function}", self.stack.name());
+        let mut killed = 0;
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|pid| pid.parse().ok()) else {
+                continue;
+            };
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            let ours = environment
+                .split(|byte| *byte == 0)
+                .any(|it| it == name.as_bytes());
+            if ours && group(pid) == Some(self.emulator.pid()) {
+                let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+                kill_process(pid, Signal::KILL).unwrap();
+                killed += 1;
+            }
+        }
+        assert!(killed > 0, "no process of {function} runs");
+    }
+
     /// Waits until the model was asked so often.
     pub async fn wait_for_model_calls(&self, calls: u32) {
         self.wait("a call to the model", Duration::from_secs(60), async || {
@@ -279,4 +314,16 @@ fn built(function: &str) -> PathBuf {
         bootstrap.display()
     );
     bootstrap
+}
+
+/// Returns a process's group.
+fn group(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the name, which may hold blanks: state, parent, group.
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(2)?
+        .parse()
+        .ok()
 }

@@ -25,3 +25,14 @@ async fn a_signed_webhook_becomes_one_review_and_its_repetition_nothing() {
     );
     assert_eq!(world.said(pr).0, 1);
 }
+
+#[tokio::test]
+async fn the_rights_of_each_role_are_enough() {
+    let world = World::deploy_with_roles().await;
+    let pr = world.open_pull("change");
+    for delivery in world.deliveries() {
+        assert_eq!(world.deliver(&delivery).status, 202);
+    }
+    world.wait_for_review(pr, 1).await;
+    world.sweep().await;
+}
