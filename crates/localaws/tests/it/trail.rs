@@ -1,4 +1,4 @@
-//! Attacks that only CloudTrail sees, told as it tells them, against the deployed rules.
+//! Attacks that only the trail sees, told as it tells them, against the deployed rules.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::stack::request;
 
-/// Calls EventBridge; the emulator looks at no signature unless it is told to.
+/// Calls the event service; the emulator looks at no signature unless it is told to.
 fn events(port: u16, operation: &str, body: &Value) -> Value {
     let body = body.to_string();
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
