@@ -36,6 +36,7 @@ staged! {
     runs::a_plain_run => Runs, Duration, JobsEnded, CallsLeft, Spend, ModelCalls, InputTokens,
         OutputTokens, CacheReadTokens, CacheWriteTokens, PurseUsed, Reviews, Findings, FindingsPosted;
     runs::a_second_push => FindingsKnown;
+    runs::a_head_that_moved => Superseded;
     runs::findings_off_the_diff => FindingsInBody;
     runs::a_purse_that_is_too_small => CapHits;
     attacks::text_for_the_reviewer_in_the_change => FloorHits;

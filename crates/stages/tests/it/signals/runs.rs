@@ -78,3 +78,15 @@ pub(super) async fn a_purse_that_is_too_small() -> Host {
     assert!(said(&host, Metric::CapHits, "purse").contains("review"));
     host
 }
+
+pub(super) async fn a_head_that_moved() -> Host {
+    let host = Host::new(TWO_DEFECTS);
+    let gate = Arc::new(Gate::open());
+    host.deliver(&gate, &host.deliveries()[0]).await;
+    host.push("moved on", &[("c/extra.txt", "moved\n")]);
+    reviewed(&host).await;
+    host.assert_reviewed_once("head moved").await;
+    let states = said(&host, Metric::JobsEnded, "state");
+    assert!(states.contains("superseded") && states.contains("posted"));
+    host
+}
