@@ -2,7 +2,7 @@
 //!
 //! [`Venv`] installs the emulator, with exact versions, into the project's own cache folder the first
 //! time it is needed. [`Emulator`] runs one on a free loopback port, for as long as its value lives.
-//! [`Stack`] is the project's template deployed there, and [`translate`] what the template becomes.
+//! [`Stack`] is the project's template deployed there, and [`translate()`] what the template becomes.
 //!
 //! **Invariant:** nothing listens beyond loopback, nothing of the caller's environment reaches the
 //! emulator or the functions it runs, and nothing is written outside the project's `.cache` folder.
