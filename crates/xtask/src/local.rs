@@ -14,7 +14,8 @@ pub(crate) fn test(root: &Path, profile: Profile) -> Result<bool> {
 
 /// Runs the scenarios with the functions that were built last.
 pub(crate) fn scenarios(root: &Path) -> Result<bool> {
-    // Each scenario has an emulator and functions of its own; two at once are enough work.
+    // The whole workspace's choice of features: what its tests were built with is used again. Each
+    // scenario has an emulator and functions of its own; two at once are enough work.
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
         .args([
