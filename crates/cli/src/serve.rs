@@ -8,6 +8,7 @@
 //! minter is told the App's key.
 
 pub(crate) mod child;
+pub(crate) mod desk;
 pub(crate) mod process;
 pub(crate) mod protocol;
 pub(crate) mod reviews;
@@ -29,8 +30,8 @@ use mirilla_telemetry::Telemetry;
 use tokio::sync::watch;
 
 use crate::settings::{
-    CollectorSettings, Credentials, HostSettings, IntakeChildSettings, MinterSettings,
-    PosterSettings, Secret, SweeperSettings, TokenFrom,
+    AppSettings, CollectorSettings, Credentials, HostSettings, IntakeChildSettings, PosterSettings,
+    Secret, SweeperSettings, TokenFrom,
 };
 use mirilla_ports::tokens::{MintRequest, NoToken};
 use mirilla_stages::mint::{self, Reach};
@@ -65,28 +66,26 @@ pub(crate) async fn run(
     let minting = async {
         match &settings.credentials {
             Credentials::App { id, key } => {
-                let minter = |stage| {
-                    ChildSettings::Minter(MinterSettings {
-                        reach: stage,
-                        github: settings.github.clone(),
-                        app_id: id.clone(),
-                        key: key.clone(),
-                    })
+                let app = AppSettings {
+                    github: settings.github.clone(),
+                    app_id: id.clone(),
+                    key: key.clone(),
                 };
-                tokio::join!(
-                    tokens::serve(&host, Reach::Read, || minter(Reach::Read)),
-                    tokens::serve(&host, Reach::Write, || minter(Reach::Write)),
-                );
+                tokens::serve(&host, &app).await;
             }
             Credentials::Tokens { .. } => std::future::pending().await,
         }
     };
     let stages = async {
         tokio::join!(
-            host.keep(None, || host.intake(), &ready),
-            host.keep(Some(Reach::Read), || host.collector(), &|_| ()),
-            host.keep(Some(Reach::Write), || host.poster(&marker_key), &|_| ()),
-            host.keep(None, || host.sweeper(), &|_| ()),
+            host.keep(May::Nothing, || host.intake(), &ready),
+            host.keep(May::Mint(Reach::Read), || host.collector(), &|_| ()),
+            host.keep(
+                May::Mint(Reach::Write),
+                || host.poster(&marker_key),
+                &|_| ()
+            ),
+            host.keep(May::AskDeliveries, || host.sweeper(), &|_| ()),
             reviews::serve(&host),
             announce(&data),
             minting,
@@ -96,6 +95,17 @@ pub(crate) async fn run(
         () = stages => Ok(()),
         _ = stop.changed() => Ok(()),
     }
+}
+
+/// What a child may ask the supervisor for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum May {
+    /// Nothing.
+    Nothing,
+    /// Tokens of one reach.
+    Mint(Reach),
+    /// What the forge knows of its webhooks.
+    AskDeliveries,
 }
 
 /// What every part of the supervisor looks at.
@@ -113,7 +123,7 @@ impl Host<'_> {
     #[expect(clippy::infinite_loop, reason = "it ends with the supervisor")]
     async fn keep(
         &self,
-        tokens: Option<Reach>,
+        may: May,
         settings: impl Fn() -> ChildSettings,
         ready: &impl Fn(SocketAddr),
     ) {
@@ -123,7 +133,7 @@ impl Host<'_> {
             let name = settings.name();
             let started = tokio::time::Instant::now();
             let ended = match Child::start(self.program, settings).await {
-                Ok(mut child) => self.converse(&mut child, tokens, ready).await,
+                Ok(mut child) => self.converse(&mut child, may, ready).await,
                 Err(error) => Err(error),
             };
             if started.elapsed() > MAX_RESTART_PAUSE {
@@ -148,7 +158,7 @@ impl Host<'_> {
     async fn converse(
         &self,
         child: &mut Child,
-        tokens: Option<Reach>,
+        may: May,
         ready: &impl Fn(SocketAddr),
     ) -> Result<()> {
         while let Some(line) = child.link.next::<FromChild>().await? {
@@ -159,13 +169,22 @@ impl Host<'_> {
                     }
                 }
                 FromChild::NeedToken(request) => {
-                    let token = match tokens {
-                        Some(reach) => self.token(reach, &request).await,
-                        None => Err(NoToken::unavailable("this stage needs no token")),
+                    let token = match may {
+                        May::Mint(reach) => self.token(reach, &request).await,
+                        May::Nothing | May::AskDeliveries => {
+                            Err(NoToken::unavailable("this stage needs no token"))
+                        }
                     };
                     child.link.send(&ToChild::Token { token }).await?;
                 }
-                FromChild::Minted { .. } | FromChild::Reviewed { .. } => {
+                FromChild::NeedDeliveries(request) if may == May::AskDeliveries => {
+                    let answer = self.minters.deliveries(request).await;
+                    child.link.send(&ToChild::Deliveries(answer)).await?;
+                }
+                FromChild::NeedDeliveries(_)
+                | FromChild::Deliveries(_)
+                | FromChild::Minted { .. }
+                | FromChild::Reviewed { .. } => {
                     anyhow::bail!("a stage said what only another one may say");
                 }
             }
@@ -235,6 +254,8 @@ impl Host<'_> {
     fn sweeper(&self) -> ChildSettings {
         ChildSettings::Sweeper(SweeperSettings {
             data_dir: self.settings.data_dir.clone(),
+            deliveries: matches!(self.settings.credentials, Credentials::App { .. }),
+            allowed_accounts: self.settings.allowed_accounts.clone(),
             timings: self.settings.timings,
         })
     }

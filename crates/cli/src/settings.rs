@@ -322,16 +322,25 @@ pub(crate) struct PosterSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SweeperSettings {
     pub(crate) data_dir: PathBuf,
+    /// Whether there is an App, and with it a record of webhooks to look at.
+    pub(crate) deliveries: bool,
+    pub(crate) allowed_accounts: Vec<String>,
     pub(crate) timings: Timings,
+}
+
+/// The App, as those children are told that act as it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AppSettings {
+    pub(crate) github: GithubAccess,
+    pub(crate) app_id: String,
+    pub(crate) key: Secret,
 }
 
 /// What a minter child is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MinterSettings {
     pub(crate) reach: Reach,
-    pub(crate) github: GithubAccess,
-    pub(crate) app_id: String,
-    pub(crate) key: Secret,
+    pub(crate) app: AppSettings,
 }
 
 /// The environment as a value.

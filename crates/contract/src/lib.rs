@@ -15,6 +15,7 @@
 )]
 
 mod artifacts;
+mod bookmarks;
 mod clock;
 mod heads;
 mod leases;
@@ -24,6 +25,7 @@ mod queue;
 pub mod sample;
 
 pub use artifacts::artifacts;
+pub use bookmarks::bookmarks;
 pub use clock::ManualClock;
 pub use heads::heads;
 pub use leases::leases;

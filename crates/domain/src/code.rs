@@ -123,14 +123,12 @@ codes!(
 );
 
 codes!(
-    /// Why something of a review file was refused. Most of these no honest reviewer writes.
+    /// Why something of a review file was refused: no honest reviewer writes such a thing.
     RejectReason {
         /// Names a file that is not in the diff.
         UnknownPath => "unknown-path", "a finding names a file that the change does not touch";
         /// A field breaks its bounds.
         Invalid => "invalid", "a field of a finding is missing or out of bounds";
-        /// The model's own answer broke a bound; the reviewer refused it and kept the reason.
-        Answer => "answer", "the model's answer held a finding that broke a bound";
         /// The file answers something else than its key says.
         OtherJob => "other-job", "the review file names another job, try or commit";
         /// The file cannot be read at all.

@@ -32,7 +32,7 @@ mod writer;
 
 pub use access::Access;
 pub use app::{AppAuth, AppKeyError, SignRs256};
-pub use deliveries::{Deliveries, Undelivered};
+pub use deliveries::{AppDeliveries, DeliveryLog, MAX_DETAIL_BYTES};
 pub use error::GithubError;
 pub use gate::WriteGate;
 pub use identity::{Identity, Whoami};

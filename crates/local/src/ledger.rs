@@ -13,7 +13,7 @@ use mirilla_domain::ids::{DeliveryId, Forge, JobId, PullRequestRef, Timestamp};
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::request::Delivery;
 use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
-use mirilla_ports::{Ledger, LedgerError};
+use mirilla_ports::{Bookmarks, Ledger, LedgerError};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,7 +22,7 @@ use crate::LocalError;
 use crate::database::{Database, RowError, Schema, Step};
 
 const SCHEMA: Schema = Schema {
-    version: 1,
+    version: 2,
     durable: true,
     sql: "
         CREATE TABLE delivery (
@@ -49,8 +49,11 @@ const SCHEMA: Schema = Schema {
             body TEXT NOT NULL
         ) STRICT;
         CREATE INDEX pull_request_touched ON pull_request (touched_at, id);
+        CREATE TABLE bookmark (name TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT;
     ",
-    upgrades: &[],
+    upgrades: &[
+        "CREATE TABLE bookmark (name TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT;",
+    ],
 };
 
 /// Jobs, deliveries and pull requests in one SQLite file.
@@ -208,6 +211,33 @@ impl Ledger for LocalLedger {
                 )
             })
             .map_err(|source| unavailable("listing pull requests", source))
+    }
+}
+
+#[async_trait]
+impl Bookmarks for LocalLedger {
+    async fn bookmark(&self, name: &str) -> Result<Option<String>, LedgerError> {
+        self.database
+            .read(|connection| {
+                let sql = "SELECT body FROM bookmark WHERE name = ?1";
+                Ok(connection
+                    .query_row(sql, [name], |row| row.get(0))
+                    .optional()?)
+            })
+            .map_err(|source| unavailable("reading a bookmark", source))
+    }
+
+    async fn keep_bookmark(&self, name: &str, text: &str) -> Result<(), LedgerError> {
+        self.database
+            .write(|tx| {
+                tx.execute(
+                    "INSERT INTO bookmark (name, body) VALUES (?1, ?2)
+                     ON CONFLICT (name) DO UPDATE SET body = excluded.body",
+                    params![name, text],
+                )?;
+                Ok(Step::Commit(()))
+            })
+            .map_err(|source| unavailable("keeping a bookmark", source))
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod artifacts;
 pub mod clock;
+pub mod deliveries;
 pub mod forge;
 pub mod ledger;
 pub mod message;
@@ -18,6 +19,7 @@ pub mod tokens;
 
 pub use artifacts::{ArtifactError, ArtifactWriter, Artifacts, GrantObjects, Grants};
 pub use clock::{Clock, Entropy};
+pub use deliveries::{AskDeliveries, Bookmarks, Deliveries};
 pub use forge::{ForgeError, ForgeRead, ForgeWrite};
 pub use ledger::{Heads, HeadsWrite, Ledger, LedgerError};
 pub use meter::{Meter, MeterError, MeterSweep, ReviewLeases};

@@ -16,8 +16,8 @@
 mod decide;
 mod incoming;
 mod log;
-mod record;
 mod secrets;
+mod write;
 
 use std::error::Error;
 use std::time::Duration;
@@ -35,8 +35,35 @@ use mirilla_ports::{Clock, Ledger, QueueSend};
 use decide::Wanted;
 pub use incoming::{EnvelopeError, IncomingWebhook};
 pub use log::log;
-use record::{Asked, Known, Outcome};
 pub use secrets::{FixedSecrets, SecretCache};
+use write::{Asked, Known, Outcome};
+
+/// What recording a delivery takes.
+#[derive(Clone, Copy)]
+pub struct RecordPorts<'a> {
+    /// Jobs, deliveries, pull requests.
+    pub ledger: &'a dyn Ledger,
+    /// The way to the collector.
+    pub queue: &'a dyn QueueSend,
+    /// Time.
+    pub clock: &'a dyn Clock,
+}
+
+impl std::fmt::Debug for RecordPorts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RecordPorts")
+    }
+}
+
+impl<'a> From<IntakePorts<'a>> for RecordPorts<'a> {
+    fn from(ports: IntakePorts<'a>) -> Self {
+        Self {
+            ledger: ports.ledger,
+            queue: ports.queue,
+            clock: ports.clock,
+        }
+    }
+}
 
 /// What intake may use.
 #[derive(Clone, Copy)]
@@ -280,15 +307,35 @@ async fn understand(
         Ok(Parsed::Ignored(reason)) => return IntakeAnswer::ignored(reason),
         Err(error) => return IntakeAnswer::not_understood(&error),
     };
+    record(ports.into(), settings, &delivery).await
+}
+
+/// Records what a delivery asks for, if its account is served. The delivery is believed already: its
+/// signature was right, or the forge itself handed it over.
+pub async fn record(
+    ports: RecordPorts<'_>,
+    settings: &IntakeSettings,
+    delivery: &Delivery,
+) -> IntakeAnswer {
     let answer = if settings.serves(&delivery.origin.account) {
-        act(ports, settings, &delivery).await
+        act(ports, settings, delivery).await
     } else {
         IntakeAnswer::ignored(IgnoreReason::Account)
     };
     IntakeAnswer {
-        delivery: Some(delivery),
+        delivery: Some(Box::new(delivery.clone())),
         ..answer
     }
+}
+
+/// Returns whether a delivery of this event and action can ask for anything that is recorded: only
+/// such are worth asking for again.
+pub fn acts_on(event: &str, action: &str) -> bool {
+    event == "pull_request"
+        && matches!(
+            action,
+            "opened" | "synchronize" | "reopened" | "ready_for_review" | "edited"
+        )
 }
 
 /// Checks the signature over the raw body. A signature that could be right is checked once more if
@@ -324,7 +371,7 @@ async fn believe(
 }
 
 async fn act(
-    ports: IntakePorts<'_>,
+    ports: RecordPorts<'_>,
     settings: &IntakeSettings,
     delivery: &Delivery,
 ) -> IntakeAnswer {
@@ -356,7 +403,7 @@ async fn act(
             trigger: *trigger,
         },
     };
-    let (outcome, known) = record::review(ports, delivery, asked).await;
+    let (outcome, known) = write::review(ports, delivery, asked).await;
     let answer = match outcome {
         Outcome::Queued => IntakeAnswer::new(202, "queued", RunOutcome::Accepted, "queued"),
         Outcome::RecordedOnly(failure) => {

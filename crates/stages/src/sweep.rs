@@ -8,6 +8,8 @@
 mod backlog;
 mod clean;
 mod dead;
+mod deliveries;
+pub mod redeliveries;
 mod restart;
 
 use std::time::Duration;
@@ -23,6 +25,7 @@ use mirilla_ports::{
 
 use crate::error::StageError;
 use backlog::Backlog;
+pub use deliveries::{DeliveryPorts, Pace};
 pub use restart::{Died, review_died};
 
 /// What the sweeper may use.
@@ -40,6 +43,8 @@ pub struct SweepPorts<'a> {
     pub depth: &'a dyn QueueDepth,
     /// Which findings exist.
     pub artifacts: &'a dyn Artifacts,
+    /// The forge's record of webhooks; `None` where no App is, and with it no such record.
+    pub deliveries: Option<DeliveryPorts<'a>>,
     /// Time.
     pub clock: &'a dyn Clock,
 }
@@ -80,6 +85,12 @@ pub struct Swept {
     pub probed: u64,
     /// Snapshots removed because their job ended.
     pub cleaned: u64,
+    /// Webhook deliveries that the forge was asked to repeat.
+    pub redelivered: u64,
+    /// Webhook deliveries that were read from the forge's record instead.
+    pub read: u64,
+    /// Webhook deliveries that nothing more is done about.
+    pub undeliverable: u64,
     /// What is worth counting, and whom it concerns.
     pub facts: Vec<(About, Signal)>,
 }
@@ -156,6 +167,17 @@ pub async fn sweep(
         swept.probed = send_probes(ports, settings, now).await?;
     }
     swept.cleaned = clean::clean(ports, settings, now).await?;
+    if let Some(record) = ports.deliveries {
+        match deliveries::redeliver(ports, record, now, &mut swept).await {
+            Ok(()) => {}
+            // Everything else is done, and the next run asks again.
+            Err(StageError::Forge(error)) => {
+                let error: &(dyn std::error::Error + 'static) = &error;
+                tracing::warn!(error, "lost webhooks could not be asked for: {error}");
+            }
+            Err(error) => return Err(error),
+        }
+    }
     Ok(swept)
 }
 

@@ -107,7 +107,7 @@ metrics! {
     FindingsInBody => "findings_in_body", Count, SUM, "Findings named in a review's body only.";
     FindingsKnown => "findings_already_there", Count, SUM, "Findings that stood there already.";
     FindingsDropped => "findings_dropped", Count, &[&["reason"], &[]], "Findings that were not posted.";
-    FindingsRejected => "findings_rejected", Count, &[&["reason"], &[]], "What was refused of review files: most of it no honest reviewer writes.";
+    FindingsRejected => "findings_rejected", Count, &[&["reason"], &[]], "What was refused of review files, because no honest reviewer writes it.";
     Redactions => "redactions", Count, SUM, "Secrets, or what looks like one, taken out of what a model wrote.";
     FloorHits => "floor_hits", Count, &[&["check"], &[]], "Hits of the fixed checks.";
     // What tells of an attack, or of somebody else's work under our name.

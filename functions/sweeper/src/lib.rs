@@ -48,6 +48,7 @@ pub async fn handle(state: &State) -> Result<(), StageError> {
         queue: &*state.queue,
         depth: &*state.depth,
         artifacts: &*state.artifacts,
+        deliveries: None,
         clock: &*state.clock,
     };
     let begun = state.clock.now();

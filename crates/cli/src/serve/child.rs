@@ -5,6 +5,7 @@
 
 mod collector;
 mod confine;
+mod deliveries;
 mod intake;
 mod minter;
 mod poster;
@@ -16,6 +17,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use mirilla_forge::{TokensFrom, github};
+use mirilla_ports::deliveries::{
+    AskDeliveries, DeliveriesAnswer, DeliveriesFailure, DeliveriesRequest,
+};
 use mirilla_ports::tokens::{MintRequest, MintTokens, NoToken};
 use mirilla_ports::{Clock, Entropy};
 use mirilla_system::{OsEntropy, SystemClock};
@@ -63,6 +67,7 @@ pub(crate) fn run(name: &str, environment: &Environment) -> Result<()> {
             ChildSettings::Poster(settings) => poster::run(link, settings, telemetry).await,
             ChildSettings::Sweeper(settings) => sweeper::run(link, settings, telemetry).await,
             ChildSettings::Minter(settings) => minter::run(link, settings).await,
+            ChildSettings::Deliveries(settings) => deliveries::run(link, settings).await,
         }
     })
 }
@@ -97,8 +102,27 @@ fn tokens_from(told: &TokenFrom, link: &Arc<Mutex<Link>>) -> TokensFrom {
     }
 }
 
-/// The supervisor, asked for tokens.
+/// The supervisor, asked for tokens and about webhooks.
 struct Supervisor(Arc<Mutex<Link>>);
+
+#[async_trait]
+impl AskDeliveries for Supervisor {
+    async fn ask(&self, request: &DeliveriesRequest) -> DeliveriesAnswer {
+        let answer = async {
+            let mut link = self.0.lock().await;
+            link.send(&FromChild::NeedDeliveries(request.clone()))
+                .await?;
+            match link.next::<ToChild>().await? {
+                Some(ToChild::Deliveries(answer)) => Ok(answer),
+                _ => anyhow::bail!("the supervisor did not answer about webhooks"),
+            }
+        };
+        answer.await.unwrap_or_else(|error| {
+            let reason = format!("{error:#}");
+            DeliveriesAnswer::Failed(DeliveriesFailure::Unavailable { reason })
+        })
+    }
+}
 
 #[async_trait]
 impl MintTokens for Supervisor {

@@ -15,6 +15,7 @@ use anyhow::{Context as _, Result};
 use mirilla_domain::ids::AttemptNo;
 use mirilla_domain::ids::{Forge, InstallationId, JobId, RepoId};
 use mirilla_domain::money::CappedPurse;
+use mirilla_ports::deliveries::{DeliveriesAnswer, DeliveriesRequest};
 use mirilla_ports::tokens::{MintRequest, NoToken};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,8 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::settings::Secret;
 use crate::settings::{
-    CollectorSettings, IntakeChildSettings, MinterSettings, PosterSettings, ReviewerSettings,
-    SweeperSettings,
+    AppSettings, CollectorSettings, IntakeChildSettings, MinterSettings, PosterSettings,
+    ReviewerSettings, SweeperSettings,
 };
 
 /// Longest line either side accepts; a child that sends more is ended.
@@ -47,6 +48,8 @@ pub(crate) enum ChildSettings {
     Sweeper(SweeperSettings),
     /// Makes tokens for one stage from the App's key.
     Minter(MinterSettings),
+    /// Asks the forge about its webhooks with the App's key.
+    Deliveries(AppSettings),
 }
 
 impl ChildSettings {
@@ -59,6 +62,7 @@ impl ChildSettings {
             Self::Poster(_) => "poster",
             Self::Sweeper(_) => "sweeper",
             Self::Minter(settings) => super::tokens::process_name(settings.reach),
+            Self::Deliveries(_) => super::tokens::DELIVERIES,
         }
     }
 }
@@ -88,6 +92,10 @@ pub(crate) enum ToChild {
         /// Not the cached one: the forge refused it.
         fresh: bool,
     },
+    /// Ask the forge about its webhooks (the child that does that only).
+    AskDeliveries(DeliveriesRequest),
+    /// Answer to [`FromChild::NeedDeliveries`].
+    Deliveries(DeliveriesAnswer),
     /// The head being read is not the newest any more (reviewer only).
     Superseded,
 }
@@ -103,6 +111,10 @@ pub(crate) enum FromChild {
     },
     /// It needs a token for a job's repository.
     NeedToken(MintRequest),
+    /// It wants to know about the forge's webhooks (sweeper only).
+    NeedDeliveries(DeliveriesRequest),
+    /// Answer to [`ToChild::AskDeliveries`].
+    Deliveries(DeliveriesAnswer),
     /// Answer to [`ToChild::Mint`].
     Minted {
         /// The token, or why there is none.

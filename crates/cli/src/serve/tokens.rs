@@ -1,55 +1,30 @@
-//! Minters: the only children that hold the App's key, asked by the supervisor on a stage's behalf.
+//! The only children that hold the App's key: two that make tokens, and one that asks about webhooks.
 //!
-//! **Invariant:** which minter answers depends on the line the request came in on, not on what the
+//! **Invariant:** which of them answers depends on the line the request came in on, not on what the
 //! request says.
 
-use std::time::Duration;
-
 use mirilla_ports::NoToken;
+use mirilla_ports::deliveries::{DeliveriesAnswer, DeliveriesFailure, DeliveriesRequest};
 use mirilla_stages::mint::{Place, Reach};
-use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::Host;
-use super::process::Child;
+use super::desk::Desk;
 use super::protocol::{ChildSettings, FromChild, ToChild};
-use crate::settings::Secret;
+use crate::settings::{AppSettings, MinterSettings, Secret};
 
-/// Longest time a token may take: two calls to the forge.
-const MINT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The name of the process that asks about webhooks.
+pub(crate) const DELIVERIES: &str = "minter-deliveries";
 
-type Reply = oneshot::Sender<Result<Secret, NoToken>>;
-
-#[derive(Debug)]
-struct Wanted {
-    order: ToChild,
-    reply: Reply,
-}
-
-/// The queues to both minters.
+/// The queues to the three.
 #[derive(Debug, Default)]
 pub(crate) struct Minters {
-    read: Desk,
-    write: Desk,
-}
-
-#[derive(Debug)]
-struct Desk {
-    orders: mpsc::Sender<Wanted>,
-    inbox: Mutex<mpsc::Receiver<Wanted>>,
-}
-
-impl Default for Desk {
-    fn default() -> Self {
-        let (orders, inbox) = mpsc::channel(16);
-        Self {
-            orders,
-            inbox: Mutex::new(inbox),
-        }
-    }
+    read: Desk<Result<Secret, NoToken>>,
+    write: Desk<Result<Secret, NoToken>>,
+    deliveries: Desk<DeliveriesAnswer>,
 }
 
 impl Minters {
-    const fn desk(&self, reach: Reach) -> &Desk {
+    const fn desk(&self, reach: Reach) -> &Desk<Result<Secret, NoToken>> {
         match reach {
             Reach::Read => &self.read,
             Reach::Write => &self.write,
@@ -63,69 +38,51 @@ impl Minters {
         place: Place,
         fresh: bool,
     ) -> Result<Secret, NoToken> {
-        let (reply, answer) = oneshot::channel();
         let order = ToChild::Mint {
             forge: place.forge,
             repo: place.repo,
             installation: place.installation,
             fresh,
         };
-        let gone = || NoToken::unavailable("the minter is not running");
-        self.desk(reach)
-            .orders
-            .send(Wanted { order, reply })
-            .await
-            .map_err(|_gone| gone())?;
-        match tokio::time::timeout(MINT_TIMEOUT, answer).await {
-            Ok(answer) => answer.map_err(|_gone| gone())?,
-            Err(_elapsed) => Err(NoToken::unavailable("the minter did not answer in time")),
-        }
+        let answer = self.desk(reach).ask(order).await;
+        answer.map_err(NoToken::unavailable)?
+    }
+
+    /// Returns what the forge says about its webhooks.
+    pub(crate) async fn deliveries(&self, request: DeliveriesRequest) -> DeliveriesAnswer {
+        let answer = self.deliveries.ask(ToChild::AskDeliveries(request)).await;
+        answer.unwrap_or_else(|reason| {
+            DeliveriesAnswer::Failed(DeliveriesFailure::Unavailable { reason })
+        })
     }
 }
 
-/// Keeps one minter alive and passes orders to it, one after the other.
-pub(crate) async fn serve(host: &Host<'_>, reach: Reach, settings: impl Fn() -> ChildSettings) {
-    let mut inbox = host.minters.desk(reach).inbox.lock().await;
-    loop {
-        let error = match Child::start(host.program, settings()).await {
-            Ok(mut child) => loop {
-                let Some(wanted) = inbox.recv().await else {
-                    return;
-                };
-                match exchange(&mut child, &wanted.order).await {
-                    Ok(token) => drop(wanted.reply.send(token)),
-                    Err(error) => {
-                        drop(
-                            wanted
-                                .reply
-                                .send(Err(NoToken::unavailable(format!("{error:#}")))),
-                        );
-                        break error;
-                    }
-                }
-            },
-            Err(error) => error,
-        };
-        tracing::error!(
-            stage = process_name(reach),
-            error = format!("{error:#}"),
-            "the {} process failed; it is started again: {error:#}",
-            process_name(reach)
-        );
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-}
-
-async fn exchange(child: &mut Child, order: &ToChild) -> anyhow::Result<Result<Secret, NoToken>> {
-    child.link.send(order).await?;
-    loop {
-        match child.link.next::<FromChild>().await? {
-            Some(FromChild::Minted { token }) => return Ok(token),
-            Some(FromChild::Ready { .. }) => {}
-            Some(_) => anyhow::bail!("a minter said what only a stage may say"),
-            None => anyhow::bail!("the minter ended"),
-        }
-    }
+/// Keeps the three alive.
+pub(crate) async fn serve(host: &Host<'_>, app: &AppSettings) {
+    let minter = |reach| {
+        ChildSettings::Minter(MinterSettings {
+            reach,
+            app: app.clone(),
+        })
+    };
+    let token = |said| match said {
+        FromChild::Minted { token } => Some(token),
+        _ => None,
+    };
+    let [read, write] = [Reach::Read, Reach::Write].map(|reach| {
+        let desk = host.minters.desk(reach);
+        desk.serve(host, process_name(reach), move || minter(reach), token)
+    });
+    let deliveries = host.minters.deliveries.serve(
+        host,
+        DELIVERIES,
+        || ChildSettings::Deliveries(app.clone()),
+        |said| match said {
+            FromChild::Deliveries(answer) => Some(answer),
+            _ => None,
+        },
+    );
+    tokio::join!(read, write, deliveries);
 }
 
 /// Returns the name of a minter's process.

@@ -94,6 +94,7 @@ fn each_child_holds_what_its_stage_needs_and_nothing_else() {
             "sweeper",
             "minter-read",
             "minter-write",
+            "minter-deliveries",
         ]
         .into_iter()
         .filter(|stage| !all.contains_key(*stage))

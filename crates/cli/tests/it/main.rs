@@ -14,6 +14,7 @@
 mod boundary;
 mod cases;
 mod commands;
+mod deliveries;
 mod demo;
 mod kills;
 mod support;

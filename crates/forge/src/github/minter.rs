@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 use crate::github::GithubSettings;
 use crate::github::api::{Api, Bearer, Call, Credential};
 use crate::github::app::AppAuth;
-use crate::github::deliveries::Deliveries;
+use crate::github::deliveries::AppDeliveries;
 use crate::github::error::{CallError, Named};
 use crate::github::identity::Identity;
 use crate::github::refuse::Refused;
@@ -130,8 +130,8 @@ impl Minter {
     }
 
     /// Returns the App's record of its webhook deliveries, which only the App itself may read.
-    pub fn deliveries(&self) -> Deliveries {
-        Deliveries::new(self.api.clone())
+    pub fn deliveries(&self) -> AppDeliveries {
+        AppDeliveries::new(self.api.clone())
     }
 
     /// Asks GitHub under which account the App writes.

@@ -1,90 +1,174 @@
-//! Deliveries that did not arrive are found and asked for again.
+//! The App's record of its deliveries is passed on unread by the half that holds the key, and read by the
+//! half that holds none.
 
-use mirilla_domain::ids::Timestamp;
-use mirilla_ports::Clock as _;
-use serde_json::json;
+use std::sync::Arc;
+
+use mirilla_domain::request::{Request, Trigger};
+use mirilla_forge::github::DeliveryLog;
+use mirilla_ports::deliveries::{DeliveriesAnswer, DeliveriesFailure, DeliveriesRequest};
+use mirilla_ports::{AskDeliveries, Deliveries as _, ForgeError};
+use serde_json::{Value, json};
 
 use crate::support::{REPO, Reply, Script, TestClock, World};
 
+const PATH: &str = "/app/hook/deliveries";
+
+/// The reading half, with every question and answer put through JSON as between two processes.
+fn log(app: impl AskDeliveries + 'static) -> DeliveryLog {
+    struct Wire<A>(A);
+
+    #[async_trait::async_trait]
+    impl<A: AskDeliveries> AskDeliveries for Wire<A> {
+        async fn ask(&self, request: &DeliveriesRequest) -> DeliveriesAnswer {
+            let asked = serde_json::to_string(request).unwrap();
+            let answer = self.0.ask(&serde_json::from_str(&asked).unwrap()).await;
+            let told = serde_json::to_string(&answer).unwrap();
+            // What a synchronous invocation may answer.
+            assert!(told.len() < 6 * 1024 * 1024);
+            serde_json::from_str(&told).unwrap()
+        }
+    }
+
+    DeliveryLog::new(Arc::new(Wire(app)))
+}
+
 #[tokio::test]
-async fn failed_and_timed_out_deliveries_come_again() {
+async fn attempts_are_listed_read_and_asked_for_again() {
     let world = World::new();
     let gh = world.gh();
-    let log = world.minter().deliveries();
-    // Opening the pull request and installing the App made the first ones.
+    let log = log(world.minter().deliveries());
+    // Installing the App and opening the pull request made the first ones.
     let sent = gh.take_deliveries();
+    let opened = sent.iter().find(|d| d.event == "pull_request").unwrap();
     for delivery in &sent {
-        gh.record_answer(delivery.id, 202).unwrap();
+        let code = if delivery.id == opened.id { 503 } else { 202 };
+        gh.record_answer(delivery.id, code).unwrap();
     }
-    let begin = Timestamp::new(0);
-    assert_eq!(log.undelivered(begin).await.unwrap(), []);
-    gh.set_title(REPO, world.id.pr.get(), "Other", "bob")
-        .unwrap();
     gh.label(REPO, world.id.pr.get(), "x", "bob").unwrap();
-    gh.comment(REPO, world.id.pr.get(), "bob", "hi").unwrap();
-    let lost = gh.take_deliveries();
-    gh.record_answer(lost[0].id, 500).unwrap();
-    gh.record_timeout(lost[1].id).unwrap();
-    gh.record_answer(lost[2].id, 202).unwrap();
-    let missing = log.undelivered(begin).await.unwrap();
-    let ids: Vec<_> = missing.iter().map(|m| m.id).collect();
-    assert_eq!(ids, [lost[0].id, lost[1].id]);
-    assert_eq!(missing[0].repo, Some(world.id.repo));
-    assert_eq!(missing[0].installation, Some(world.installation));
-    for event in &missing {
-        log.redeliver(event).await.unwrap();
-    }
+    let label = gh.take_deliveries().remove(0);
+    gh.record_timeout(label.id).unwrap();
+
+    let page = log.page(None).await.unwrap();
+    let found = |id| page.attempts.iter().find(|a| a.id == id).unwrap();
+    let failed = found(opened.id);
+    assert_eq!(
+        (failed.arrived, failed.status_code, failed.redelivery),
+        (false, 503, false)
+    );
+    assert_eq!(
+        (failed.event.as_str(), failed.action.as_str()),
+        ("pull_request", "opened")
+    );
+    let late = found(label.id);
+    assert_eq!((late.arrived, late.status_code), (false, 0));
+    assert!(page.attempts.iter().filter(|a| a.arrived).count() > 0);
+
+    let read = log.read(opened.id).await.unwrap().unwrap();
+    assert_eq!(read.id.as_str(), opened.guid);
+    assert_eq!(read.origin.account.as_str(), "acme");
+    assert!(matches!(
+        read.request,
+        Request::Review {
+            trigger: Trigger::Opened,
+            ..
+        }
+    ));
+    assert_eq!(log.read(label.id).await.unwrap(), None, "asks for nothing");
+
+    log.redeliver(opened.id).await.unwrap();
     let again = gh.take_deliveries();
-    assert_eq!(again.len(), 2);
-    for delivery in &again {
-        gh.record_answer(delivery.id, 202).unwrap();
-    }
-    assert_eq!(log.undelivered(begin).await.unwrap(), []);
+    assert_eq!(again.len(), 1);
+    assert_eq!(again[0].guid, opened.guid);
+    let newest = log.page(None).await.unwrap().attempts.remove(0);
+    assert_eq!((newest.id, newest.redelivery), (again[0].id, true));
+    let unknown = log.redeliver(1).await.unwrap_err();
+    assert!(matches!(unknown, ForgeError::NotFound { .. }), "{unknown}");
     world.sim.finish().unwrap();
 }
 
 #[tokio::test]
-async fn listing_stops_at_what_is_too_old() {
+async fn pages_go_on_at_a_cursor_and_nowhere_else() {
     let clock = TestClock::new();
     let server = Script::start(&clock).await;
-    let item = |id: u64, guid: &str, minute: u64, status: &str| {
-        json!({"id": id, "guid": guid, "delivered_at": format!("2026-01-01T00:{minute:02}:00Z"),
-               "status": status, "event": "pull_request", "redelivery": false})
+    let item = |id: u64, status: &str| {
+        json!({"id": id, "guid": format!("g{id}"), "delivered_at": "2026-01-01T00:30:00Z",
+               "status": status, "status_code": 0, "event": "pull_request", "redelivery": false,
+               "action": null})
     };
-    let path = "/app/hook/deliveries";
-    let next = format!(
-        "<{}{path}?per_page=100&cursor=v1_2>; rel=\"next\"",
-        server.base
-    );
-    let first = json!([
-        item(9, "b", 30, "failed to connect to host"),
-        item(8, "a", 25, "OK"),
-        item(7, "b", 20, "timed out"),
-        item(6, "a", 15, "Invalid HTTP Response: 500"),
-    ]);
-    let last = json!([item(5, "c", 11, "timed out"), item(4, "d", 9, "timed out")]);
-    let older = format!(
-        "<{}{path}?per_page=100&cursor=v1_3>; rel=\"next\"",
-        server.base
-    );
-    let first = Reply::json(200, &first).with("link", next);
-    server.add("GET", &format!("{path}?per_page=100"), None, vec![first]);
-    let last = Reply::json(200, &last).with("link", older);
-    server.add(
-        "GET",
-        &format!("{path}?per_page=100&cursor=v1_2"),
-        None,
-        vec![last],
-    );
-    let since = Timestamp::new(clock.now().get() + 10 * 60_000);
-    let minter = crate::minter::minter(&server, &clock);
-    let missing = minter.deliveries().undelivered(since).await.unwrap();
-    let ids: Vec<_> = missing.iter().map(|m| (m.id, m.guid.as_str())).collect();
-    assert_eq!(
-        ids,
-        [(5, "c"), (9, "b")],
-        "the latest attempt of each, oldest event first"
-    );
-    assert_eq!(server.seen().len(), 2);
+    let next = |cursor: &str| {
+        let url = format!("{}{PATH}?per_page=100&cursor={cursor}", server.base);
+        format!("<{url}>; rel=\"next\"")
+    };
+    let first = json!([item(9, "failed to connect to host"), item(8, "OK")]);
+    let first = Reply::json(200, &first).with("link", next("v1_8"));
+    server.add("GET", &format!("{PATH}?per_page=100"), None, vec![first]);
+    let last = Reply::json(200, &json!([item(5, "timed out")]));
+    let at = format!("{PATH}?per_page=100&cursor=v1_8");
+    server.add("GET", &at, None, vec![last]);
+    let log = log(crate::minter::minter(&server, &clock).deliveries());
+    let first = log.page(None).await.unwrap();
+    let ids: Vec<u64> = first.attempts.iter().map(|a| a.id).collect();
+    assert_eq!((ids, first.next.as_deref()), (vec![9, 8], Some("v1_8")));
+    let last = log.page(first.next.as_deref()).await.unwrap();
+    assert_eq!(last.attempts[0].id, 5);
+    assert_eq!(last.next, None);
+    server.finish();
+}
+
+#[tokio::test]
+async fn delivery_too_large_for_one_answer_comes_in_pieces_and_is_fetched_once() {
+    let clock = TestClock::new();
+    let server = Script::start(&clock).await;
+    let payload = payload(&"é\"\\ 🦀".repeat(400_000));
+    let detail = json!({
+        "id": 7, "guid": "9a1b", "event": "pull_request", "action": "opened",
+        "request": {"headers": {"X-Hub-Signature-256": "sha256=00"}, "payload": payload},
+        "response": {"headers": {}, "payload": null},
+    });
+    let reply = Reply::json(200, &detail);
+    server.add("GET", &format!("{PATH}/7"), None, vec![reply]);
+    let log = log(crate::minter::minter(&server, &clock).deliveries());
+    let read = log.read(7).await.unwrap().unwrap();
+    assert_eq!(read.id.as_str(), "9a1b");
+    assert_eq!(read.origin.repository.unwrap().name.as_str(), "acme/shop");
+    assert_eq!(server.seen().len(), 1, "one call for all pieces");
+    server.finish();
+}
+
+fn payload(text: &str) -> Value {
+    json!({
+        "action": "opened", "number": 3,
+        "pull_request": {
+            "number": 3, "body": text, "draft": false,
+            "head": {"sha": "a".repeat(40), "ref": "change"},
+            "base": {"sha": "b".repeat(40), "ref": "main"},
+        },
+        "repository": {"id": 11, "name": "shop", "full_name": "acme/shop", "owner": {"login": "acme"}},
+        "installation": {"id": 12},
+        "sender": {"login": "dana", "type": "User"},
+    })
+}
+
+#[tokio::test]
+async fn refusals_are_told_apart_by_what_to_do() {
+    let clock = TestClock::new();
+    for (status, expected) in [
+        (404, DeliveriesFailure::NotFound),
+        (403, DeliveriesFailure::Refused),
+    ] {
+        let server = Script::start(&clock).await;
+        let reply = Reply::json(status, &json!({"message": "no"}));
+        server.add("GET", &format!("{PATH}/7"), None, vec![reply]);
+        let app = crate::minter::minter(&server, &clock).deliveries();
+        let answer = app.ask(&DeliveriesRequest::Detail { id: 7, from: 0 }).await;
+        assert_eq!(answer, DeliveriesAnswer::Failed(expected), "{status}");
+        server.finish();
+    }
+    let server = Script::start(&clock).await;
+    let page = Reply::json(200, &json!({"not": "a list"}));
+    server.add("GET", &format!("{PATH}?per_page=100"), None, vec![page]);
+    let log = log(crate::minter::minter(&server, &clock).deliveries());
+    let error = log.page(None).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Unavailable { .. }), "{error}");
     server.finish();
 }

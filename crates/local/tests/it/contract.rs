@@ -25,6 +25,18 @@ async fn ledger_keeps_its_contract() {
 }
 
 #[tokio::test]
+async fn bookmarks_keep_their_contract_in_a_file_that_had_none() {
+    let (_temp, data) = data();
+    drop(LocalLedger::open(&data.ledger()).unwrap());
+    let raw = rusqlite::Connection::open(data.ledger()).unwrap();
+    raw.execute_batch("DROP TABLE bookmark; PRAGMA user_version = 1;")
+        .unwrap();
+    drop(raw);
+    let ledger = LocalLedger::open(&data.ledger()).unwrap();
+    mirilla_contract::bookmarks(&ledger).await;
+}
+
+#[tokio::test]
 async fn heads_keep_their_contract() {
     let (_temp, data) = data();
     let writer = LocalHeads::open(&data.heads()).unwrap();

@@ -80,7 +80,6 @@ fn refused(plan: &Plan, review: Option<&ReadReview>) -> Vec<(RejectReason, usize
     vec![
         (RejectReason::UnknownPath, unknown),
         (RejectReason::Invalid, read.refused.len()),
-        (RejectReason::Answer, read.review.rejected.len()),
         (RejectReason::Coverage, read.lost_coverage),
         (RejectReason::Marker, markers),
         (

@@ -13,6 +13,7 @@
 )]
 
 mod crash;
+mod deliveries;
 mod heads;
 mod intake;
 mod money;

@@ -13,8 +13,11 @@ use crate::settings::{MinterSettings, Secret};
 
 /// Runs a minter of one stage.
 pub(super) async fn run(mut link: Link, settings: MinterSettings) -> Result<()> {
-    let app = AppAuth::with_pem(settings.app_id.clone(), &settings.key.to_secret_string())?;
-    let minter = github(&settings.github)?.minter(app);
+    let app = AppAuth::with_pem(
+        settings.app.app_id.clone(),
+        &settings.app.key.to_secret_string(),
+    )?;
+    let minter = github(&settings.app.github)?.minter(app);
     link.send(&FromChild::Ready { address: None }).await?;
     while let Some(order) = link.next::<ToChild>().await? {
         let ToChild::Mint {

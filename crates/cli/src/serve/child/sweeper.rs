@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use mirilla_domain::job::Debounce;
+use mirilla_forge::github::DeliveryLog;
 use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalMeter, LocalQueue};
-use mirilla_stages::sweep::{self, SweepPorts, SweepSettings, sweep};
+use mirilla_stages::intake::IntakeSettings;
+use mirilla_stages::sweep::{self, DeliveryPorts, Pace, SweepPorts, SweepSettings, sweep};
 use mirilla_telemetry::Telemetry;
+use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
-use super::surroundings;
+use super::{Supervisor, surroundings};
 use crate::settings::SweeperSettings;
 
 /// Runs the sweeper.
@@ -31,6 +35,20 @@ pub(super) async fn run(
         probe_window: Duration::from_secs(24 * 60 * 60),
         limit: 1_000,
     };
+    link.send(&FromChild::Ready { address: None }).await?;
+    let supervisor = Supervisor(Arc::new(Mutex::new(link)));
+    let record = DeliveryLog::new(Arc::new(supervisor));
+    let mut intake = IntakeSettings::new(settings.allowed_accounts.iter().map(String::as_str))?;
+    intake.debounce = Debounce {
+        first: settings.timings.debounce_first,
+        busy: settings.timings.debounce_busy,
+    };
+    let deliveries = DeliveryPorts {
+        log: &record,
+        bookmarks: &ledger,
+        intake: &intake,
+        pace: pace(settings.timings.sweep_every),
+    };
     let ports = SweepPorts {
         ledger: &ledger,
         meter: &meter,
@@ -38,9 +56,9 @@ pub(super) async fn run(
         queue: &queue,
         depth: &queue,
         artifacts: &artifacts,
+        deliveries: settings.deliveries.then_some(deliveries),
         clock: clock.as_ref(),
     };
-    link.send(&FromChild::Ready { address: None }).await?;
     let mut probed_at = clock.now();
     loop {
         tokio::time::sleep(settings.timings.sweep_every).await;
@@ -79,5 +97,26 @@ pub(super) async fn run(
                 mirilla_telemetry::chain(&error)
             ),
         }
+    }
+}
+
+/// Returns how soon lost webhooks are asked for, on a host that sweeps so often: at the default of half a
+/// minute, what [`Pace::default`] says.
+fn pace(sweep_every: Duration) -> Pace {
+    let times = |count| sweep_every.saturating_mul(count);
+    Pace {
+        rest: times(4),
+        waits: [times(2), times(20), times(120)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pace_of_the_default_host_is_the_default_pace() {
+        let timings = crate::settings::Timings::default();
+        assert_eq!(pace(timings.sweep_every), Pace::default());
     }
 }

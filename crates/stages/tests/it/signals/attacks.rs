@@ -83,7 +83,7 @@ pub(super) async fn a_reviewer_that_was_taken_over() -> Host {
     let reasons = said(&host, Metric::FindingsRejected, "reason");
     assert_eq!(
         reasons,
-        set(&["answer", "coverage", "invalid", "marker", "unknown-path"])
+        set(&["coverage", "invalid", "marker", "unknown-path"])
     );
     let alone: [(&str, Forge); 2] = [
         ("unreadable", |_| b"{".to_vec()),

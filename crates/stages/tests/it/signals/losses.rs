@@ -84,3 +84,21 @@ pub(super) async fn a_reviewer_that_always_dies() -> Host {
     );
     host
 }
+
+/// One push is lost and never gets through, one is too large for the front door.
+pub(super) async fn webhooks_that_are_lost() -> Host {
+    let host = Host::new(TWO_DEFECTS);
+    let gate = Arc::new(Gate::open());
+    let github = host.sim.github();
+    github.record_answer(host.deliveries()[0].id, 413).unwrap();
+    host.push("lost", &[("c/extra.txt", "more\n")]);
+    github.record_answer(host.deliveries()[0].id, 502).unwrap();
+    for _ in 0..6 {
+        host.sweep_deliveries(&gate, &["acme"]).await;
+        for delivery in host.deliveries() {
+            github.record_timeout(delivery.id).unwrap();
+        }
+        host.advance(Duration::from_secs(60 * 60));
+    }
+    host
+}

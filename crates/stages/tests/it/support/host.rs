@@ -16,7 +16,7 @@ use mirilla_domain::signal::{About, Signal};
 use mirilla_domain::snapshot::Keys;
 use mirilla_domain::webhook::{Secrets, WebhookSecret};
 use mirilla_forge::github::{
-    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
+    AppAuth, DeliveryLog, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
 };
 use mirilla_local::{
     DataDir, DirArtifacts, FindingsEvents, LocalHeads, LocalLedger, LocalMeter, LocalQueue,
@@ -40,7 +40,7 @@ use mirilla_stages::intake::{
 use mirilla_stages::post::{self, PostPorts, PostSettings};
 use mirilla_stages::report::{self, Report};
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
-use mirilla_stages::sweep::{SweepPorts, SweepSettings, sweep};
+use mirilla_stages::sweep::{DeliveryPorts, Pace, SweepPorts, SweepSettings, sweep};
 use mirilla_system::OsEntropy;
 
 use super::gate::Gate;
@@ -372,6 +372,25 @@ impl Host {
     }
 
     pub(crate) async fn sweep(&self, gate: &Arc<Gate>, probe: bool) {
+        self.swept(gate, probe, None).await;
+    }
+
+    /// Sweeps, and asks the forge for lost webhooks again; the host serves `accounts`.
+    pub(crate) async fn sweep_deliveries(&self, gate: &Arc<Gate>, accounts: &[&str]) {
+        let log = DeliveryLog::new(Arc::new(self.app().deliveries()));
+        let bookmarks = self.ledger();
+        let intake = IntakeSettings::new(accounts.iter().copied()).unwrap();
+        let (log, bookmarks) = (gated(&log, gate), gated(&bookmarks, gate));
+        let deliveries = DeliveryPorts {
+            log: &log,
+            bookmarks: &bookmarks,
+            intake: &intake,
+            pace: Pace::default(),
+        };
+        self.swept(gate, false, Some(deliveries)).await;
+    }
+
+    async fn swept(&self, gate: &Arc<Gate>, probe: bool, deliveries: Option<DeliveryPorts<'_>>) {
         let (ledger, meter, queue, artifacts) =
             (self.ledger(), self.meter(), self.queue(), self.artifacts());
         let (ledger, meter) = (gated(&ledger, gate), gated(&meter, gate));
@@ -383,6 +402,7 @@ impl Host {
             queue: &queue,
             depth: &queue,
             artifacts: &artifacts,
+            deliveries,
             clock: self.clock.as_ref(),
         };
         let settings = SweepSettings {
@@ -571,18 +591,23 @@ impl Host {
         Arc::new(settings)
     }
 
-    async fn minter(&self, job: &JobId) -> (Arc<Minter>, RepoId, InstallationId) {
-        let row = self.ledger().job(job).await.unwrap().unwrap();
+    /// The App itself.
+    fn app(&self) -> Minter {
         let settings = self.github_settings();
         let app = AppAuth::with_pem("4242", &mirilla_sim::TEST_APP_KEY.to_owned().into()).unwrap();
-        let minter = Minter::new(
+        Minter::new(
             settings.client().unwrap(),
             settings,
             app,
             Arc::clone(&self.clock),
             Arc::clone(&self.entropy),
-        );
-        (Arc::new(minter), row.key.repo, row.installation.unwrap())
+        )
+    }
+
+    async fn minter(&self, job: &JobId) -> (Arc<Minter>, RepoId, InstallationId) {
+        let row = self.ledger().job(job).await.unwrap().unwrap();
+        let minter = Arc::new(self.app());
+        (minter, row.key.repo, row.installation.unwrap())
     }
 
     async fn reader(&self, job: &JobId) -> GithubReader {

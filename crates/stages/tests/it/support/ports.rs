@@ -9,9 +9,11 @@ use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::money::{PicoUsd, Purse, Reservation};
 use mirilla_domain::plan::NewReview;
 use mirilla_domain::prompt::Question;
+use mirilla_domain::request::Delivery;
 use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
 use mirilla_ports::artifacts::{ArtifactError, ArtifactWriter, Artifacts};
+use mirilla_ports::deliveries::{Bookmarks, Deliveries, Page};
 use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead, ForgeWrite};
 use mirilla_ports::ledger::{
     Claimed, Heads, HeadsWrite, Ledger, LedgerError, Recorded, Transaction,
@@ -82,6 +84,33 @@ impl<P: Ledger> Ledger for Gated<&P> {
         limit: usize,
     ) -> Result<Vec<PullRequestRecord>, LedgerError> {
         pass!(self, "ledger.touched", self.port.touched(since, limit))
+    }
+}
+
+#[async_trait]
+impl<P: Bookmarks> Bookmarks for Gated<&P> {
+    async fn bookmark(&self, name: &str) -> Result<Option<String>, LedgerError> {
+        pass!(self, "bookmarks.bookmark", self.port.bookmark(name))
+    }
+    async fn keep_bookmark(&self, name: &str, text: &str) -> Result<(), LedgerError> {
+        pass!(
+            self,
+            "bookmarks.keep_bookmark",
+            self.port.keep_bookmark(name, text)
+        )
+    }
+}
+
+#[async_trait]
+impl<P: Deliveries> Deliveries for Gated<&P> {
+    async fn page(&self, cursor: Option<&str>) -> Result<Page, ForgeError> {
+        pass!(self, "deliveries.page", self.port.page(cursor))
+    }
+    async fn redeliver(&self, id: u64) -> Result<(), ForgeError> {
+        pass!(self, "deliveries.redeliver", self.port.redeliver(id))
+    }
+    async fn read(&self, id: u64) -> Result<Option<Box<Delivery>>, ForgeError> {
+        pass!(self, "deliveries.read", self.port.read(id))
     }
 }
 

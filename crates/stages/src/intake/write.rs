@@ -9,7 +9,7 @@ use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 
 use super::decide::{Choice, Wanted, choose};
-use super::{Failure, IntakePorts};
+use super::{Failure, RecordPorts};
 
 /// How often a decision is made anew because a row moved. More writers than this on one pull request
 /// at one moment are answered with "later".
@@ -42,7 +42,7 @@ pub(super) enum Outcome {
 
 /// Records the review that a delivery asks for.
 pub(super) async fn review(
-    ports: IntakePorts<'_>,
+    ports: RecordPorts<'_>,
     delivery: &Delivery,
     asked: Asked<'_>,
 ) -> (Outcome, Known) {
@@ -80,7 +80,7 @@ enum Written {
 
 /// Decides and writes, and does so again if a row moved in between.
 async fn write(
-    ports: IntakePorts<'_>,
+    ports: RecordPorts<'_>,
     delivery: &Delivery,
     asked: Asked<'_>,
     known: &mut Known,
@@ -199,7 +199,7 @@ impl Asked<'_> {
 }
 
 /// Sends the collect message and notes that it was sent.
-async fn send(ports: IntakePorts<'_>, job: Job) -> Outcome {
+async fn send(ports: RecordPorts<'_>, job: Job) -> Outcome {
     let now = ports.clock.now();
     let message = Message::CollectV1 {
         job: job.id.clone(),
