@@ -196,6 +196,7 @@ pub(crate) fn run(root: &Path) -> Result<bool> {
     lengths(root, &mut problems)?;
     packages(&metadata, &mut problems)?;
     code_map(root, &metadata, &mut problems)?;
+    crate::operations::check(root, &mut problems)?;
     template::check(root, &mut problems)?;
     for problem in &problems {
         say(&format!("- {problem}"));

@@ -7,6 +7,7 @@ mod check;
 mod ci;
 mod functions;
 mod local;
+mod operations;
 mod template;
 
 use std::path::PathBuf;
