@@ -30,6 +30,7 @@ mod http;
 mod limits;
 mod options;
 mod path;
+mod registering;
 mod render;
 mod routes;
 mod talk;
@@ -52,6 +53,7 @@ pub use world::{AccountKind, Role, StateError};
 
 pub use http::route_names;
 pub(crate) use http::{Codeload, Front};
+pub(crate) use registering::Website;
 
 use http::Late;
 use render::{Show, Urls};
@@ -114,7 +116,12 @@ impl Github {
     }
 
     /// Tells the simulator where it listens; called once, before anybody knows the address.
-    pub(crate) fn set_addresses(&self, front: SocketAddr, codeload: SocketAddr) {
+    pub(crate) fn set_addresses(
+        &self,
+        front: SocketAddr,
+        codeload: SocketAddr,
+        website: SocketAddr,
+    ) {
         let prefix = &self.options().prefix;
         let (graphql, archives) = if prefix.is_empty() {
             ("/graphql", format!("http://{codeload}"))
@@ -127,6 +134,7 @@ impl Github {
             graphql: format!("http://{front}{graphql}"),
             codeload: archives,
             html: "https://github.test".to_owned(),
+            website: format!("http://{website}"),
         };
         drop(self.0.urls.set(urls));
     }
@@ -144,6 +152,21 @@ impl Github {
     /// Returns the base of the archive host, without a slash at the end.
     pub fn archive_url(&self) -> String {
         self.urls().codeload.clone()
+    }
+
+    /// Returns the base of the website, where Apps are registered, without a slash at the end.
+    pub fn website_url(&self) -> String {
+        self.urls().website.clone()
+    }
+
+    /// Returns the address that the App's webhook has at the moment.
+    pub fn hook_url(&self) -> String {
+        self.world().hook.url.clone()
+    }
+
+    /// Returns the secret that the App's webhook has at the moment.
+    pub fn hook_secret(&self) -> String {
+        self.world().hook.secret.clone()
     }
 
     /// Returns the fault script.

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::calls::{CallLog, Problem, Problems};
 use crate::clock::SimClock;
-use crate::github::{Codeload, Front, Github, GithubOptions};
+use crate::github::{Codeload, Front, Github, GithubOptions, Website};
 use crate::messages::{Messages, MessagesOptions};
 use crate::sentinels::Sentinels;
 use crate::server::{Api, Reply, Request, Shell};
@@ -61,7 +61,10 @@ impl Sim {
         let codeload = shell
             .serve(Arc::new(Codeload(github.clone())))
             .map_err(SimError::Setup)?;
-        github.set_addresses(front, codeload);
+        let website = shell
+            .serve(Arc::new(Website(github.clone())))
+            .map_err(SimError::Setup)?;
+        github.set_addresses(front, codeload, website);
         let messages = Messages::new(options.messages, clock.clone(), sentinels.clone());
         let addr = shell.serve(messages.api()).map_err(SimError::Setup)?;
         messages.set_addr(addr);

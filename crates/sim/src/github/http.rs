@@ -249,7 +249,9 @@ impl Github {
             .header("x-github-api-version")
             .unwrap_or("2022-11-28")
             .to_owned();
+        let now = self.now();
         let mut reply = reply
+            .with("date", httpdate::fmt_http_date(now.into()))
             .with("x-github-api-version-selected", version)
             .with("x-github-media-type", "github.v3; format=json")
             .with("x-github-request-id", "51ED:1CE5:1:1:1");

@@ -60,6 +60,8 @@ pub struct AppOptions {
     pub client_id: String,
     /// The public key, PEM. The default belongs to [`crate::TEST_APP_KEY`].
     pub public_key: String,
+    /// The private key that whoever registers the App is given, PEM.
+    pub private_key: String,
     /// The webhook secret.
     pub hook_secret: String,
     /// What the App asks for: permission and level, as in `("checks", "write")`.
@@ -91,6 +93,7 @@ impl Default for AppOptions {
             slug: "mirilla".to_owned(),
             client_id: "Iv23liSIMULATED00001".to_owned(),
             public_key: crate::TEST_APP_PUBLIC_KEY.to_owned(),
+            private_key: crate::TEST_APP_KEY.to_owned(),
             hook_secret: "made-up-hook-secret-for-the-simulator".to_owned(),
             permissions: permissions
                 .map(|(a, b)| (a.to_owned(), b.to_owned()))

@@ -28,6 +28,8 @@ pub(crate) struct Urls {
     pub(crate) codeload: String,
     /// What people open in a browser.
     pub(crate) html: String,
+    /// The part of it that is served: where Apps are registered.
+    pub(crate) website: String,
 }
 
 /// Everything a rendering needs.
@@ -117,9 +119,10 @@ impl Show<'_> {
     /// Returns the App.
     pub(crate) fn app(&self) -> Value {
         let app = &self.options.app;
-        let bot = format!("{}[bot]", app.slug);
-        let permissions: Value = app
-            .permissions
+        let registered = self.world.registered.as_ref();
+        let owner = registered.map_or_else(|| format!("{}[bot]", app.slug), |r| r.owner.clone());
+        let permissions: Value = registered
+            .map_or(&app.permissions, |r| &r.permissions)
             .iter()
             .map(|(k, v)| (k.clone(), json!(v)))
             .collect::<serde_json::Map<_, _>>()
@@ -129,15 +132,15 @@ impl Show<'_> {
             "slug": app.slug,
             "client_id": app.client_id,
             "node_id": node_id("App", app.id),
-            "owner": self.user(&bot),
-            "name": app.slug,
+            "owner": self.user(&owner),
+            "name": registered.map_or(&app.slug, |r| &r.name),
             "description": "",
             "external_url": self.urls.html,
             "html_url": format!("{}/apps/{}", self.urls.html, app.slug),
             "created_at": "2026-01-01T00:00:00Z",
             "updated_at": "2026-01-01T00:00:00Z",
             "permissions": permissions,
-            "events": app.events,
+            "events": registered.map_or(&app.events, |r| &r.events),
         })
     }
 

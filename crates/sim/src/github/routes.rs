@@ -108,6 +108,12 @@ pub(crate) static ROUTES: &[Route] = &[
         Need::App,
         app::create_token,
     ),
+    route(
+        "POST",
+        "/app-manifests/{code}/conversions",
+        Need::Nothing,
+        app::convert_manifest,
+    ),
     route("GET", "/app/hook/config", Need::App, app::get_hook_config),
     route(
         "PATCH",

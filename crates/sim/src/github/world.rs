@@ -65,6 +65,25 @@ pub(crate) struct World {
     /// Temporary archive links: token, then what it opens.
     pub(crate) archive_links: HashMap<String, ArchiveLink>,
     pub(crate) hook: HookConfig,
+    /// What the App's manifest asked for, if it was registered by one.
+    pub(crate) registered: Option<Registered>,
+    /// Codes of registrations that nobody exchanged yet.
+    pub(crate) manifest_codes: HashMap<String, ManifestCode>,
+}
+
+/// What a manifest asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Registered {
+    pub(crate) name: String,
+    pub(crate) owner: String,
+    pub(crate) permissions: Vec<(String, String)>,
+    pub(crate) events: Vec<String>,
+}
+
+/// The code of a registration; it can be exchanged once.
+#[derive(Debug, Clone)]
+pub(crate) struct ManifestCode {
+    pub(crate) expires: DateTime<Utc>,
 }
 
 /// The App's webhook settings, which `PATCH /app/hook/config` changes.

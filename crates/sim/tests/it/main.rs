@@ -18,6 +18,7 @@ mod finish;
 mod graphql;
 mod limits;
 mod material;
+mod registering;
 mod reviews;
 mod schema;
 mod smoke;

@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 
 /// Routes that the copied part of the description does not have, and one whose description nothing
 /// can fulfil: an account that is a user and an enterprise at once.
-const NOT_DESCRIBED: [&str; 5] = [
+const NOT_DESCRIBED: [&str; 6] = [
+    "POST /app-manifests/{}/conversions",
     "GET /app/installations",
     "POST /graphql",
     "GET /repos/{}/{}/pulls/{}/reviews/{}",

@@ -14,7 +14,8 @@ use crate::github::Github;
 use crate::github::auth::{Caller, token_text};
 use crate::github::errors::{DOCS, basic, invalid_field, not_found};
 use crate::github::http::{Answer, Cx};
-use crate::github::render::time;
+use crate::github::registering::secrets;
+use crate::github::render::{merged, time};
 use crate::github::webhooks::{Delivery, hook_config};
 use crate::github::world::{Holder, Level, StateError, Token, World};
 use crate::server::Reply;
@@ -35,6 +36,21 @@ pub(crate) fn get_app(cx: &mut Cx<'_>) -> Answer {
         app.insert("installations_count".to_owned(), json!(installations));
     }
     Ok(Reply::json(200, &app))
+}
+
+/// Exchanges the code of a registration for the App and its secrets; it works once.
+pub(crate) fn convert_manifest(cx: &mut Cx<'_>) -> Answer {
+    let code = cx.var(0).to_owned();
+    let found = cx
+        .world
+        .manifest_codes
+        .remove(&code)
+        .ok_or_else(not_found)?;
+    if found.expires <= cx.github.now() {
+        return Err(not_found());
+    }
+    let app = cx.show().app();
+    Ok(Reply::json(201, &merged(app, secrets(cx.github))))
 }
 
 pub(crate) fn list_installations(cx: &mut Cx<'_>) -> Answer {
