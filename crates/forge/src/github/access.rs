@@ -11,14 +11,15 @@ use super::{
     Whoami, WriteGate,
 };
 use crate::JobTokens;
+use crate::github::api::{Api, Bearer};
 
 /// What readers and writers share: one client, and one gate that keeps writes apart.
 pub struct Access {
-    client: Client,
-    settings: Arc<GithubSettings>,
+    pub(crate) client: Client,
+    pub(crate) settings: Arc<GithubSettings>,
     whoami: Whoami,
     gate: Arc<WriteGate>,
-    clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
 
@@ -49,6 +50,17 @@ impl Access {
             clock,
             entropy,
         })
+    }
+
+    /// Returns the API with a credential.
+    pub(crate) fn api(&self, bearer: Arc<dyn Bearer>) -> Api {
+        Api::new(
+            self.client.clone(),
+            Arc::clone(&self.settings),
+            bearer,
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
     }
 
     /// Returns the reading half for one job.

@@ -88,10 +88,7 @@ impl Minter {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        let jwt = AppJwt {
-            app,
-            clock: Arc::clone(&clock),
-        };
+        let jwt = AppJwt::new(app, Arc::clone(&clock));
         Self {
             api: Api::new(client, settings, Arc::new(jwt), clock, entropy),
             kept: Mutex::default(),
@@ -255,9 +252,15 @@ fn mint_error(error: CallError) -> TokenError {
 }
 
 /// The App's own tokens as a bearer.
-struct AppJwt {
+pub(crate) struct AppJwt {
     app: AppAuth,
     clock: Arc<dyn Clock>,
+}
+
+impl AppJwt {
+    pub(crate) fn new(app: AppAuth, clock: Arc<dyn Clock>) -> Self {
+        Self { app, clock }
+    }
 }
 
 #[async_trait]

@@ -25,6 +25,7 @@ mod existing;
 mod files;
 mod hosts;
 mod minter;
+mod own_app;
 mod reads;
 mod support;
 mod token_leak;
