@@ -14,8 +14,10 @@ pub mod settings;
 pub mod wire;
 
 mod anthropic;
+mod probe;
 mod retry;
 
 pub use anthropic::AnthropicModel;
 pub use capability::{Capability, UnknownModel, check_model};
+pub use probe::{ModelFacts, ProbeError, probe};
 pub use settings::{AnthropicSettings, Effort, SettingsError};

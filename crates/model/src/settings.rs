@@ -232,6 +232,15 @@ impl AnthropicSettings {
         url
     }
 
+    /// Returns the URL of `GET /v1/models/{id}` below the endpoint.
+    pub fn model_url(&self) -> Url {
+        let mut url = self.endpoint.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(["v1", "models", &self.model]);
+        }
+        url
+    }
+
     fn check_endpoint(&self) -> Result<(), SettingsError> {
         let loopback = match self.endpoint.host() {
             Some(url::Host::Ipv4(ip)) => ip.is_loopback(),

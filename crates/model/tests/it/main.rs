@@ -13,6 +13,7 @@ mod against_sim;
 mod booking;
 mod cases;
 mod failures;
+mod probing;
 mod requests;
 mod responses;
 mod reviewing;
