@@ -74,6 +74,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mirilla-system",
             "mirilla-telemetry",
             "mirilla-sim",
+            // What an operator's machine does to a stack on AWS.
+            "mirilla-stack",
         ],
     ),
     (
@@ -155,6 +157,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("mirilla-casekit", &[]),
     ("mirilla-localaws", &[]),
+    ("mirilla-stack", &[]),
     ("mirilla-contract", &["mirilla-domain", "mirilla-ports"]),
     ("xtask", &["mirilla-localaws"]),
     ("mirilla-tests", &["mirilla-localaws", "mirilla-sim"]),
