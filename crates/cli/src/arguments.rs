@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::settings::Environment;
-use crate::{config, demo, inspect, output, preview, serve, webhook};
+use crate::{app, config, demo, doctor, inspect, output, preview, secret, serve, webhook};
 
 /// Reviews pull requests with a model that can be talked into anything, and lets it do nothing.
 #[derive(Debug, Parser)]
@@ -31,6 +31,18 @@ enum Command {
         #[command(subcommand)]
         step: inspect::Step,
     },
+    /// Makes the GitHub App of a stack on AWS, or connects one.
+    App {
+        #[command(subcommand)]
+        command: app::Command,
+    },
+    /// Fills a secret of a stack on AWS.
+    Secret {
+        #[command(subcommand)]
+        command: secret::Command,
+    },
+    /// Checks the whole chain, of a stack on AWS or of this host; names each fix. Changes nothing.
+    Doctor(doctor::Doctor),
     /// Signs and sends a webhook.
     Webhook {
         #[command(subcommand)]
@@ -194,6 +206,9 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         Command::Serve(arguments) => serve::command(&arguments, environment),
         Command::Review(arguments) => preview::run(&arguments, environment),
         Command::Inspect { step } => inspect::run(step),
+        Command::App { command } => app::run(&command),
+        Command::Secret { command } => secret::run(&command),
+        Command::Doctor(arguments) => doctor::run(&arguments, environment),
         Command::Webhook {
             command: Webhook::Send(arguments),
         } => webhook::send(&arguments),

@@ -44,6 +44,17 @@ impl Failure {
         }
     }
 
+    /// Something could not be done to a stack.
+    #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+    pub(crate) fn stack(error: mirilla_stack::StackError) -> anyhow::Error {
+        let hint = error.hint();
+        let failure = Self::new(error.to_string()).hint(hint);
+        match std::error::Error::source(&error) {
+            Some(cause) => anyhow::anyhow!("{cause}").context(failure),
+            None => failure.into(),
+        }
+    }
+
     /// Adds what to do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

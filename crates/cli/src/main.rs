@@ -3,9 +3,11 @@
 //! **Invariant:** `main` only parses words and maps results to exit codes: 0 fine, 1 failed, 2 usage,
 //! 3 nothing to review, 10 findings at or above `--fail-on`.
 
+mod app;
 mod arguments;
 mod config;
 mod demo;
+mod doctor;
 mod failure;
 mod git;
 mod html;
@@ -14,6 +16,7 @@ mod inspect;
 mod output;
 mod preview;
 mod reference;
+mod secret;
 mod serve;
 mod settings;
 mod webhook;

@@ -21,6 +21,11 @@ pub(crate) fn note(text: &str) {
     write_to(&mut std::io::stderr().lock(), &format!("{text}\n"));
 }
 
+/// Prints a question, after which the person types.
+pub(crate) fn question(text: &str) {
+    write_to(&mut std::io::stderr().lock(), text);
+}
+
 /// Prints a line of a worker; control characters from file names and titles are shown escaped.
 pub(crate) fn worker_line(text: &str) {
     note(&escape::terminal(text));

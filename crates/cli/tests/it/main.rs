@@ -11,10 +11,12 @@
     reason = "test code"
 )]
 
+mod aws;
 mod boundary;
 mod cases;
 mod commands;
 mod deliveries;
 mod demo;
+mod doctor_host;
 mod kills;
 mod support;

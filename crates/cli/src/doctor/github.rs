@@ -1,0 +1,255 @@
+//! GitHub, as `mirilla serve` reaches it: the clock, the App or the tokens, and where it is installed.
+
+use std::time::Duration;
+
+use mirilla_forge::github::{Access, AppAuth, AppFacts, OwnApp};
+use mirilla_ports::Clock as _;
+use mirilla_ports::forge::ForgeError;
+use mirilla_system::SystemClock;
+
+use super::report::Report;
+use crate::app::manifest;
+use crate::settings::{Credentials, HostSettings, Secret};
+
+/// How far this machine's clock may be off: tokens of the App say when they were made, and GitHub
+/// refuses what is a minute from its own time.
+const MAX_SKEW: Duration = Duration::from_secs(60);
+
+/// Checks everything that can be seen with these settings.
+pub(super) async fn examine(settings: &HostSettings, report: &mut Report) {
+    const CHECK: &str = "github";
+    let access = match crate::app::place::access(settings.github.api_url.clone(), None) {
+        Ok(access) => access,
+        Err(error) => {
+            report.fail(CHECK, format!("{error:#}"), "set MIRILLA_GITHUB_API_URL");
+            return;
+        }
+    };
+    if !clock(&access, settings, report).await {
+        return;
+    }
+    match &settings.credentials {
+        Credentials::App { id, key } => app(&access, settings, id, key, report).await,
+        Credentials::Tokens { read, write } => tokens(&access, read, write, report).await,
+    }
+}
+
+/// Compares the clocks; returns whether GitHub answers at all.
+async fn clock(access: &Access, settings: &HostSettings, report: &mut Report) -> bool {
+    const CHECK: &str = "clock";
+    let before = SystemClock.now();
+    let theirs = match access.server_time().await {
+        Ok(theirs) => theirs,
+        Err(error) => {
+            report.fail(
+                "github",
+                mirilla_telemetry::chain(&error),
+                format!(
+                    "check the network, a proxy, and MIRILLA_GITHUB_API_URL ({})",
+                    settings.github.api_url
+                ),
+            );
+            return false;
+        }
+    };
+    let after = SystemClock.now();
+    let Some(theirs) = theirs else {
+        report.warn(
+            CHECK,
+            "GitHub does not say what time it is",
+            "look whether a proxy takes its Date header away",
+        );
+        return true;
+    };
+    // The header has whole seconds, and was written at some moment between the two.
+    let ahead = before.since(theirs);
+    let behind = theirs.since(after);
+    let skew = ahead.saturating_sub(Duration::from_secs(1)).max(behind);
+    let direction = if ahead > behind { "ahead" } else { "behind" };
+    if skew > MAX_SKEW {
+        report.fail(
+            CHECK,
+            format!("this machine's clock is {} s {direction}", skew.as_secs()),
+            "let it follow a time server (timedatectl set-ntp true)",
+        );
+    } else {
+        report.ok(CHECK, "this machine's clock agrees with GitHub's");
+    }
+    true
+}
+
+async fn app(
+    access: &Access,
+    settings: &HostSettings,
+    id: &str,
+    key: &Secret,
+    report: &mut Report,
+) {
+    const CHECK: &str = "app";
+    let auth = match AppAuth::with_pem(id, &key.to_secret_string()) {
+        Ok(auth) => auth,
+        Err(error) => {
+            report.fail(
+                CHECK,
+                error.to_string(),
+                "set MIRILLA_GITHUB_APP_KEY_FILE to the file from the App's page",
+            );
+            return;
+        }
+    };
+    let own = access.own_app(auth);
+    let facts = match own.facts().await {
+        Ok(facts) => facts,
+        Err(ForgeError::Unauthorized | ForgeError::NotFound { .. }) => {
+            report.fail(
+                CHECK,
+                format!("GitHub does not take the key as one of the App {id}"),
+                "compare MIRILLA_GITHUB_APP_ID with the App's page, or generate a new private key there",
+            );
+            return;
+        }
+        Err(error) => {
+            report.fail(
+                CHECK,
+                mirilla_telemetry::chain(&error),
+                "try again in a minute",
+            );
+            return;
+        }
+    };
+    let login = format!("{}[bot]", facts.slug);
+    if settings.github.login.as_deref() == Some(login.as_str()) {
+        report.ok(
+            CHECK,
+            format!("GitHub takes the key of the App {}", facts.slug),
+        );
+    } else {
+        report.fail(
+            CHECK,
+            format!(
+                "the App is called {}, so it would not know its own comments",
+                facts.slug
+            ),
+            format!("set MIRILLA_GITHUB_APP_SLUG={}", facts.slug),
+        );
+    }
+    permissions(&facts, report);
+    installations(&own, settings, &facts, report).await;
+}
+
+fn permissions(facts: &AppFacts, report: &mut Report) {
+    const CHECK: &str = "permissions";
+    let lacking = manifest::missing(&facts.permissions);
+    let wider = manifest::wider(&facts.permissions);
+    let unheard = manifest::missing_events(&facts.events);
+    if !lacking.is_empty() {
+        report.fail(
+            CHECK,
+            format!("the App lacks {}", lacking.join(", ")),
+            "add them on the App's page, and let each account accept them",
+        );
+    } else if unheard.iter().any(|event| event == "pull_request") {
+        report.fail(
+            CHECK,
+            "the App is not told of pull requests",
+            "subscribe it to the event \"Pull request\" on its page",
+        );
+    } else if !wider.is_empty() {
+        report.warn(
+            CHECK,
+            format!("the App may do more than it needs: {}", wider.join(", ")),
+            "take it away on the App's page",
+        );
+    } else if !unheard.is_empty() {
+        report.warn(
+            CHECK,
+            format!("the App is not told of {}", unheard.join(", ")),
+            "subscribe it on its page, or \"Re-run\" on a check does nothing",
+        );
+    } else {
+        report.ok(CHECK, "the App may do what it needs and no more");
+    }
+}
+
+async fn installations(
+    own: &OwnApp,
+    settings: &HostSettings,
+    facts: &AppFacts,
+    report: &mut Report,
+) {
+    const CHECK: &str = "installations";
+    let accounts = match own.accounts().await {
+        Ok(accounts) => accounts,
+        Err(error) => {
+            report.fail(
+                CHECK,
+                mirilla_telemetry::chain(&error),
+                "try again in a minute",
+            );
+            return;
+        }
+    };
+    let has = |name: &String| accounts.iter().any(|one| one.eq_ignore_ascii_case(name));
+    let (there, absent): (Vec<_>, Vec<_>) = settings.allowed_accounts.iter().partition(|n| has(n));
+    let list = |names: &[&String]| {
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        names.join(", ")
+    };
+    if absent.is_empty() {
+        report.ok(CHECK, format!("installed on {}", list(&there)));
+    } else {
+        report.warn(
+            CHECK,
+            format!("not installed on {}", list(&absent)),
+            format!("install it: {}/installations/new", facts.html_url),
+        );
+    }
+}
+
+async fn tokens(access: &Access, read: &Secret, write: &Secret, report: &mut Report) {
+    if read == write {
+        report.warn(
+            "tokens",
+            "both tokens are the same, so the collector may write",
+            "make one that reads contents and pull requests, and one that writes pull requests",
+        );
+    }
+    for (check, variable, token, may_write) in [
+        ("read-token", "MIRILLA_GITHUB_READ_TOKEN", read, false),
+        ("write-token", "MIRILLA_GITHUB_WRITE_TOKEN", write, true),
+    ] {
+        match access.token_facts(&token.to_secret_string()).await {
+            Ok(facts) => {
+                let wide = facts.scopes.iter().any(|scope| scope == "repo");
+                if wide && !may_write {
+                    report.warn(
+                        check,
+                        format!(
+                            "{variable} is a classic token of {} that may write everything {} may",
+                            facts.login, facts.login
+                        ),
+                        "use a fine-grained token with Contents: read and Pull requests: read",
+                    );
+                } else {
+                    report.ok(
+                        check,
+                        format!(
+                            "{variable} is {}'s; what it reaches shows at the first pull request",
+                            facts.login
+                        ),
+                    );
+                }
+            }
+            Err(ForgeError::Unauthorized) => report.fail(
+                check,
+                format!("GitHub does not know {variable}, or it has expired"),
+                "make a new one",
+            ),
+            Err(error) => report.fail(
+                check,
+                mirilla_telemetry::chain(&error),
+                format!("check {variable}"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! This host, as `mirilla serve` would find it.
+
+use std::path::Path;
+
+use mirilla_domain::webhook::WebhookSecret;
+use url::Url;
+
+use super::report::Report;
+use super::webhook::{self, Door};
+use super::{github, model};
+use crate::settings::{self, Environment, HostSettings};
+
+/// Checks the settings, and then everything they name.
+pub(super) async fn examine(environment: &Environment, report: &mut Report) {
+    let settings = match settings::host(environment) {
+        Ok(settings) => settings,
+        Err(problems) => {
+            for problem in problems {
+                report.fail(
+                    "settings",
+                    problem,
+                    "`mirilla serve --variables` lists every variable",
+                );
+            }
+            return;
+        }
+    };
+    report.ok("settings", "every variable is well-formed");
+    data(&settings.data_dir, report);
+    github::examine(&settings, report).await;
+    door(&settings, report).await;
+    model::price(&settings.policy, report);
+    match &settings.model {
+        Some(access) => {
+            model::reach(
+                &access.endpoint,
+                &access.api_key.to_secret_string(),
+                &settings.policy.model,
+                "set ANTHROPIC_API_KEY to a key of the provider's console",
+                report,
+            )
+            .await;
+        }
+        None => report.warn(
+            "model",
+            "no key is set: only the deterministic checks run",
+            "set ANTHROPIC_API_KEY",
+        ),
+    }
+}
+
+/// Checks that the data directory, or the place where it would be made, can be written.
+fn data(dir: &Path, report: &mut Report) {
+    const CHECK: &str = "data";
+    let exists = dir.exists();
+    let place = dir
+        .ancestors()
+        .map(|one| {
+            if one.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                one
+            }
+        })
+        .find(|one| one.exists())
+        .unwrap_or(Path::new("."));
+    // A file that is gone with its handle.
+    match tempfile::tempfile_in(place) {
+        Ok(_file) if exists => report.ok(CHECK, format!("{} can be written", dir.display())),
+        Ok(_file) => report.ok(CHECK, format!("{} can be made", dir.display())),
+        Err(error) => report.fail(
+            CHECK,
+            format!("{} cannot be written: {error}", place.display()),
+            "set MIRILLA_DATA_DIR to a directory of the user that runs `mirilla serve`",
+        ),
+    }
+}
+
+/// Rings at this host's own door, if somebody is behind it.
+async fn door(settings: &HostSettings, report: &mut Report) {
+    const CHECK: &str = "webhook";
+    const FIX: &str = "look into the lines of `mirilla serve`";
+    let secret = match WebhookSecret::parse(settings.webhook.current.reveal()) {
+        Ok(secret) => secret,
+        Err(error) => {
+            report.fail(CHECK, error.to_string(), "set MIRILLA_WEBHOOK_SECRET");
+            return;
+        }
+    };
+    let mut address = settings.listen;
+    if address.ip().is_unspecified() {
+        address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    if tokio::net::TcpStream::connect(address).await.is_err() {
+        report.warn(
+            CHECK,
+            format!("nobody listens on {address}"),
+            "start `mirilla serve`, and run the doctor again beside it",
+        );
+        return;
+    }
+    let Ok(url) = Url::parse(&format!("http://{address}/webhooks/github")) else {
+        return;
+    };
+    if !address.ip().is_loopback() {
+        report.warn(
+            CHECK,
+            format!("{address} is not tried: only this machine's own addresses are spoken to without TLS"),
+            "run `mirilla webhook send` against the address that GitHub has",
+        );
+        return;
+    }
+    let door = Door { url, through: None };
+    webhook::examine(&door, Some(&secret), FIX, report).await;
+}

@@ -1,0 +1,483 @@
+//! A stack on AWS, as far as an operator may look.
+
+use mirilla_domain::money::PicoUsd;
+use mirilla_domain::settings::OperatorPolicy;
+use mirilla_domain::webhook::WebhookSecret;
+use mirilla_stack::{KeyState, Output, Session, Stack, StackError, Standing};
+use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
+
+use super::model;
+use super::report::Report;
+use super::webhook::{self, Door};
+
+/// A function of the template.
+struct Function {
+    /// The output with its name.
+    output: &'static str,
+    /// Whether it is there only where an App is used.
+    with_app: bool,
+    /// Whether a queue feeds it.
+    fed: bool,
+}
+
+const fn function(output: &'static str, with_app: bool, fed: bool) -> Function {
+    Function {
+        output,
+        with_app,
+        fed,
+    }
+}
+
+const FUNCTIONS: [Function; 8] = [
+    function("IntakeFunction", false, false),
+    function("CollectorFunction", false, true),
+    function("ReviewerFunction", false, true),
+    function("PosterFunction", false, true),
+    function("SweeperFunction", false, false),
+    function("MinterReadFunction", true, false),
+    function("MinterWriteFunction", true, false),
+    function("MinterDeliveriesFunction", true, false),
+];
+
+const DEAD_LETTERS: [&str; 3] = [
+    "CollectDeadLettersUrl",
+    "ReviewDeadLettersUrl",
+    "PostDeadLettersUrl",
+];
+
+/// Checks a stack from its state to the model's answer.
+pub(super) async fn examine(name: &str, report: &mut Report) {
+    const CHECK: &str = "stack";
+    let found = async {
+        let session = Session::open().await?;
+        Stack::find(&session, name).await
+    };
+    let stack = match found.await {
+        Ok(stack) => stack,
+        Err(error) => {
+            report.fail(CHECK, mirilla_telemetry::chain(&error), error.hint());
+            return;
+        }
+    };
+    let state = format!("{name} in {} is {}", stack.region(), stack.status());
+    match stack.standing() {
+        Standing::Good => report.ok(CHECK, state),
+        Standing::Busy => report.warn(CHECK, state, "run the doctor again when that is done"),
+        Standing::TakenBack => report.warn(
+            CHECK,
+            format!("{state}: the last change was taken back"),
+            "deploy again; the stack's events say what went wrong",
+        ),
+        Standing::Broken => {
+            report.fail(
+                CHECK,
+                state,
+                "deploy it again; the stack's events say what went wrong",
+            );
+            return;
+        }
+    }
+    functions(&stack, report).await;
+    dead_letters(&stack, report).await;
+    alarms(&stack, report).await;
+    let secret = webhook_secret(&stack, report).await;
+    door(&stack, secret.as_ref(), report).await;
+    if stack.uses_app() {
+        app(&stack, report).await;
+    } else {
+        tokens(&stack, report).await;
+    }
+    let policy = policy(&stack, report);
+    model::price(&policy, report);
+    model_key(&stack, &policy.model, report).await;
+}
+
+async fn functions(stack: &Stack, report: &mut Report) {
+    const CHECK: &str = "functions";
+    let wanted = stack.parameter("Architecture").unwrap_or("arm64");
+    let mut fine = 0_u32;
+    for function in FUNCTIONS {
+        if function.with_app && !stack.uses_app() {
+            continue;
+        }
+        let looked = async {
+            let name = stack.named_output(function.output)?;
+            Ok((name, stack.function(name).await?))
+        };
+        let (name, facts) = match looked.await {
+            Ok(found) => found,
+            Err(error) => {
+                report.unseen(CHECK, &error);
+                continue;
+            }
+        };
+        let why = facts.why.as_deref().unwrap_or("no reason given");
+        if facts.state == "Pending" || facts.last_update == "InProgress" {
+            report.warn(
+                CHECK,
+                format!("{name} is being changed"),
+                "run the doctor again in a minute",
+            );
+        } else if !matches!(facts.state.as_str(), "Active" | "Inactive") {
+            report.fail(
+                CHECK,
+                format!("{name} is {}: {why}", facts.state),
+                "deploy the stack again",
+            );
+        } else if facts.last_update != "Successful" {
+            report.fail(
+                CHECK,
+                format!("the last change of {name} is {}: {why}", facts.last_update),
+                "deploy again",
+            );
+        } else if facts.architecture != wanted {
+            report.fail(
+                CHECK,
+                format!(
+                    "{name} runs on {}, and the stack was deployed for {wanted}",
+                    facts.architecture
+                ),
+                "build for one of the two and deploy with Architecture set to it",
+            );
+        } else if !function.fed || fed(stack, name, report).await {
+            fine = fine.saturating_add(1);
+        }
+    }
+    if fine > 0 {
+        report.ok(
+            CHECK,
+            format!("{fine} functions are deployed for {wanted} and fed"),
+        );
+    }
+}
+
+/// Checks that a function is fed from its queue; says so only if it is not.
+async fn fed(stack: &Stack, function: &str, report: &mut Report) -> bool {
+    const CHECK: &str = "queues";
+    let mappings = match stack.mappings(function).await {
+        Ok(mappings) => mappings,
+        Err(error) => {
+            report.unseen(CHECK, &error);
+            return false;
+        }
+    };
+    if mappings.is_empty() {
+        report.fail(
+            CHECK,
+            format!("no queue feeds {function}"),
+            "deploy the template again",
+        );
+        return false;
+    }
+    let mut fine = true;
+    for mapping in mappings {
+        let queue = mapping.source.rsplit(':').next().unwrap_or_default();
+        if mapping.state != "Enabled" {
+            report.fail(
+                CHECK,
+                format!("{function} is not fed from {queue}: {}", mapping.state),
+                "enable the event source mapping in the Lambda console, or deploy again",
+            );
+            fine = false;
+        } else if let Some(result) = &mapping.last_result
+            && result.starts_with("PROBLEM")
+        {
+            report.warn(
+                CHECK,
+                format!("{function} had a problem with {queue}: {result}"),
+                "look into the function's log",
+            );
+        }
+    }
+    fine
+}
+
+async fn dead_letters(stack: &Stack, report: &mut Report) {
+    const CHECK: &str = "dead-letters";
+    let mut empty = true;
+    for output in DEAD_LETTERS {
+        let looked = async {
+            let url = stack.named_output(output)?;
+            Ok((url, stack.waiting(url).await?))
+        };
+        match looked.await {
+            Ok((_, 0)) => {}
+            Ok((url, count)) => {
+                empty = false;
+                report.warn(
+                    CHECK,
+                    format!(
+                        "{count} messages gave up in {}",
+                        url.rsplit('/').next().unwrap_or(url)
+                    ),
+                    "docs/OPERATIONS.md says how to look at them and send them back",
+                );
+            }
+            Err(error) => {
+                empty = false;
+                report.unseen(CHECK, &error);
+            }
+        }
+    }
+    if empty {
+        report.ok(CHECK, "no message gave up");
+    }
+}
+
+async fn alarms(stack: &Stack, report: &mut Report) {
+    const CHECK: &str = "alarms";
+    let subscriptions = match stack.subscriptions().await {
+        Ok(subscriptions) => subscriptions,
+        Err(error) => {
+            report.unseen(CHECK, &error);
+            return;
+        }
+    };
+    if subscriptions.pending > 0 {
+        report.warn(
+            CHECK,
+            format!(
+                "{} of those who shall hear of alarms have not confirmed",
+                subscriptions.pending
+            ),
+            "open the mail from AWS Notifications and confirm",
+        );
+    } else if subscriptions.confirmed == 0 {
+        report.warn(
+            CHECK,
+            "nobody hears of alarms",
+            "deploy with AlarmEmail set, or subscribe to the topic in the output AlarmTopicArn",
+        );
+    } else {
+        report.ok(CHECK, format!("{} hear of alarms", subscriptions.confirmed));
+    }
+}
+
+/// Checks the webhook's secret; returns it if it can be used.
+async fn webhook_secret(stack: &Stack, report: &mut Report) -> Option<WebhookSecret> {
+    const CHECK: &str = "webhook-secret";
+    let fix = if stack.uses_app() {
+        format!("mirilla app create --stack {}", stack.name())
+    } else {
+        "deploy the template again, which makes one, and paste it into GitHub".to_owned()
+    };
+    let value = match stack.secret(Output::WebhookSecret).await {
+        Ok(Some(value)) => value,
+        Ok(None) => {
+            report.fail(CHECK, "it is empty", fix);
+            return None;
+        }
+        Err(error) => {
+            report.unseen(CHECK, &error);
+            return None;
+        }
+    };
+    let secret = match WebhookSecret::parse(value.expose_secret()) {
+        Ok(secret) => secret,
+        Err(error) => {
+            report.fail(CHECK, error.to_string(), fix);
+            return None;
+        }
+    };
+    report.ok(CHECK, "it is well-formed");
+    Some(secret)
+}
+
+async fn door(stack: &Stack, secret: Option<&WebhookSecret>, report: &mut Report) {
+    const CHECK: &str = "webhook";
+    const FIX: &str = "look into the log of the intake function";
+    let url = match stack.output(Output::WebhookUrl).map(Url::parse) {
+        Ok(Ok(url)) => url,
+        Ok(Err(error)) => {
+            report.fail(
+                CHECK,
+                format!("the output WebhookUrl is not a URL: {error}"),
+                "deploy the template again",
+            );
+            return;
+        }
+        Err(error) => {
+            report.unseen(CHECK, &error);
+            return;
+        }
+    };
+    let through = stack.endpoint_override().and_then(|it| Url::parse(it).ok());
+    webhook::examine(&Door { url, through }, secret, FIX, report).await;
+}
+
+async fn app(stack: &Stack, report: &mut Report) {
+    const CHECK: &str = "app";
+    let create = format!("mirilla app create --stack {}", stack.name());
+    match stack.app().await {
+        Ok(Ok(app)) => match stack.secret_facts(Output::WebhookSecret).await {
+            Ok(facts) if facts.has_label(&app.webhook_label()) => {
+                report.ok(CHECK, format!("{} is the stack's App", app.slug));
+            }
+            Ok(_) => report.fail(
+                CHECK,
+                format!("{} does not sign with the stack's webhook secret", app.slug),
+                reconnect(stack),
+            ),
+            Err(error) => report.unseen(CHECK, &error),
+        },
+        Ok(Err(problem)) => report.fail(CHECK, problem.to_string(), create.clone()),
+        Err(error) => report.unseen(CHECK, &error),
+    }
+    key(stack, &create, report).await;
+}
+
+fn reconnect(stack: &Stack) -> String {
+    format!(
+        "generate a private key on the App's page, then: mirilla app key --stack {} --pem FILE",
+        stack.name()
+    )
+}
+
+async fn key(stack: &Stack, create: &str, report: &mut Report) {
+    const CHECK: &str = "app-key";
+    let state = match stack.key_state().await {
+        Ok(state) => state,
+        Err(error) => {
+            report.unseen(CHECK, &error);
+            return;
+        }
+    };
+    match &state {
+        KeyState::Ready { .. } => report.ok(
+            CHECK,
+            format!(
+                "KMS has {}, which must be among the keys on the App's page",
+                state.fingerprint().unwrap_or_default()
+            ),
+        ),
+        KeyState::Waiting => report.fail(
+            CHECK,
+            "KMS has no private key of the App",
+            format!("{create}, or, if the App exists, {}", reconnect(stack)),
+        ),
+        KeyState::Disabled => report.fail(
+            CHECK,
+            "the App's key in KMS is disabled",
+            "enable it in the KMS console",
+        ),
+        KeyState::Dying => report.fail(
+            CHECK,
+            "the App's key in KMS will be deleted",
+            "cancel its deletion in the KMS console, and enable it",
+        ),
+        KeyState::NotImported => report.fail(
+            CHECK,
+            "the App's key in KMS was made by KMS, which GitHub does not know",
+            "deploy the template of this version",
+        ),
+        KeyState::Other(word) => report.fail(
+            CHECK,
+            format!("the App's key in KMS is {word}"),
+            "look at it in the KMS console",
+        ),
+    }
+}
+
+/// Checks the two plain tokens; their values are not sent anywhere.
+async fn tokens(stack: &Stack, report: &mut Report) {
+    const CHECK: &str = "tokens";
+    let mut values: Vec<SecretString> = Vec::new();
+    for (output, name) in [
+        (Output::ReadToken, "read-token"),
+        (Output::WriteToken, "write-token"),
+    ] {
+        match stack.secret(output).await {
+            Ok(Some(value)) if !value.expose_secret().trim().is_empty() => values.push(value),
+            Ok(_) => report.fail(
+                CHECK,
+                format!("{} is empty", output.what()),
+                format!("mirilla secret set {name} --stack {}", stack.name()),
+            ),
+            Err(error) => report.unseen(CHECK, &error),
+        }
+    }
+    if let [read, write] = values.as_slice() {
+        if read.expose_secret() == write.expose_secret() {
+            report.warn(
+                CHECK,
+                "both tokens are the same, so the collector may write",
+                "make one that reads contents and pull requests, and one that writes pull requests",
+            );
+        } else {
+            report.ok(CHECK, "there is one that reads and one that writes");
+        }
+    }
+}
+
+/// Returns what the operator decided, from the stack's parameters.
+fn policy(stack: &Stack, report: &mut Report) -> OperatorPolicy {
+    let mut policy = OperatorPolicy::default();
+    if let Some(model) = stack.parameter("Model") {
+        model.clone_into(&mut policy.model);
+    }
+    for (name, slot) in [
+        ("ReviewUsd", &mut policy.max_usd),
+        ("RepositoryDayUsd", &mut policy.repository_day_usd),
+        ("AccountMonthUsd", &mut policy.account_month_usd),
+    ] {
+        if let Some(value) = stack.parameter(name) {
+            match PicoUsd::parse(value) {
+                Some(value) => *slot = value,
+                None => report.fail(
+                    "price",
+                    format!("{name} is {value}, which is no amount of dollars"),
+                    "deploy with an amount such as 1.00",
+                ),
+            }
+        }
+    }
+    policy
+}
+
+async fn model_key(stack: &Stack, model_id: &str, report: &mut Report) {
+    const CHECK: &str = "model-key";
+    let fix = format!("mirilla secret set model-key --stack {}", stack.name());
+    let key = match stack.secret(Output::ModelKey).await {
+        Ok(Some(key)) if key.expose_secret().trim().is_empty() => None,
+        Ok(key) => key,
+        Err(error) => {
+            report_unread(&error, stack, &fix, report).await;
+            return;
+        }
+    };
+    let Some(key) = key else {
+        report.fail(CHECK, "it is empty", fix);
+        return;
+    };
+    report.ok(CHECK, "it is filled");
+    let endpoint = stack
+        .parameter("ModelUrl")
+        .unwrap_or("https://api.anthropic.com");
+    match Url::parse(endpoint) {
+        Ok(endpoint) => model::reach(&endpoint, &key, model_id, &fix, report).await,
+        Err(error) => report.fail(
+            "model",
+            format!("ModelUrl is not a URL: {error}"),
+            "deploy with another ModelUrl",
+        ),
+    }
+}
+
+/// Says as much about a key that may not be read as can be said without reading it.
+async fn report_unread(error: &StackError, stack: &Stack, fix: &str, report: &mut Report) {
+    const CHECK: &str = "model-key";
+    if !error.is_denied() {
+        report.unseen(CHECK, error);
+        return;
+    }
+    match stack.secret_facts(Output::ModelKey).await {
+        Ok(facts) if facts.version.is_none() => report.fail(CHECK, "it is empty", fix),
+        Ok(_) => report.warn(
+            CHECK,
+            "it is filled; whether the model takes it was not tried, because you may not read it",
+            "use an AWS role that may read it, or open a pull request to see",
+        ),
+        Err(error) => report.unseen(CHECK, &error),
+    }
+}

@@ -1,0 +1,49 @@
+//! `mirilla secret set`.
+
+use super::support::{Account, github, run};
+
+#[test]
+fn secret_is_stored_from_standard_input_and_never_shown() {
+    let account = Account::new();
+    let sim = github();
+    let stack = account.deploy("prod", &sim, &[]);
+    let env = account.environment();
+    assert_eq!(stack.secret("ModelKeyArn"), None);
+    let arguments = ["secret", "set", "model-key", "--stack", "prod"];
+    let ran = run(&arguments, b"sk-ant-SENTINEL-made-up\n", &env);
+    assert_eq!(ran.code, 0, "{}", ran.said());
+    assert!(!ran.said().contains("SENTINEL"), "{}", ran.said());
+    assert_eq!(
+        stack.secret("ModelKeyArn").as_deref(),
+        Some("sk-ant-SENTINEL-made-up")
+    );
+    for bad in ["", "\n", "SENTINEL two words", "short"] {
+        let ran = run(&arguments, bad.as_bytes(), &env);
+        assert_eq!(ran.code, 2, "{}", ran.said());
+        assert!(
+            !ran.said().contains("SENTINEL") && ran.stderr.contains("hint:"),
+            "{}",
+            ran.said()
+        );
+    }
+    let ran = run(
+        &["secret", "set", "read-token", "--stack", "prod"],
+        b"ghp_made_up_0",
+        &env,
+    );
+    assert_eq!(ran.code, 1, "{}", ran.said());
+    assert!(ran.stderr.contains("GitHubAuth=token"), "{}", ran.stderr);
+
+    let tokens = account.deploy("tokens", &sim, &[("GitHubAuth", "token")]);
+    let ran = run(
+        &["secret", "set", "write-token", "--stack", "tokens"],
+        b"ghp_made_up_1\r\n",
+        &env,
+    );
+    assert_eq!(ran.code, 0, "{}", ran.said());
+    assert_eq!(
+        tokens.secret("WriteTokenArn").as_deref(),
+        Some("ghp_made_up_1")
+    );
+    sim.finish().unwrap();
+}
