@@ -20,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   ci               everything CI checks, one line per step (add --quick to leave out the slow ones)
   check            the workspace's own rules: dependency directions, file lengths, lint inheritance
+  template         what CloudFormation, SAM and checkov say of the templates
   generate         write what is made from other files: the dashboard in template.yaml
   functions        build everything that is shipped: the functions into target/lambda/<name>/bootstrap,
                    and the `mirilla` command (--debug: quickly, for trying a change)
@@ -35,6 +36,7 @@ fn main() -> Result<ExitCode> {
         ["ci"] => ci::run(&root, ci::Extent::Full),
         ["ci", "--quick"] => ci::run(&root, ci::Extent::Quick),
         ["check"] => check::run(&root)?,
+        ["template"] => template::lint(&root)?,
         ["generate"] => template::generate(&root)?,
         ["functions"] => functions::build(&root, Profile::Release)?,
         ["functions", "--debug"] => functions::build(&root, Profile::Debug)?,

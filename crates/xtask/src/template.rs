@@ -2,8 +2,8 @@
 //! the one in `infra/`.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 use mirilla_localaws::Venv;
@@ -20,12 +20,15 @@ const PLACE: &str = "      DashboardBody: !Sub |\n";
 /// How far its lines are in.
 const INDENT: &str = "        ";
 
-/// Runs cfn-lint over all templates; returns whether it found nothing.
+/// Runs cfn-lint over all templates, and SAM's and checkov's checks where they are installed; returns
+/// whether none found anything.
+///
+/// What checkov finds and is meant to stay is excused in the template, beside the resource, with a reason.
 pub(crate) fn lint(root: &Path) -> Result<bool> {
     let venv = Venv::ensure().context("cfn-lint cannot be had")?;
-    let mut templates = vec![root.join(TEMPLATE)];
+    let mut templates = vec![PathBuf::from(TEMPLATE)];
     for entry in fs::read_dir(root.join("infra")).context("infra cannot be listed")? {
-        let path = entry?.path();
+        let path = Path::new("infra").join(entry?.file_name());
         if path
             .extension()
             .is_some_and(|extension| extension == "yaml")
@@ -34,12 +37,45 @@ pub(crate) fn lint(root: &Path) -> Result<bool> {
         }
     }
     templates.sort();
-    let status = Command::new(venv.program("cfn-lint"))
-        .current_dir(root)
-        .args(templates)
+    let run = |command: &mut Command| -> Result<bool> {
+        let status = command.current_dir(root).status();
+        Ok(status
+            .with_context(|| format!("{} cannot be run", command.get_program().display()))?
+            .success())
+    };
+    let mut fine = run(Command::new(venv.program("cfn-lint")).args(&templates))?;
+    if installed("sam") {
+        fine &= run(Command::new("sam")
+            .args([
+                "validate",
+                "--lint",
+                "--region",
+                "us-east-1",
+                "--template",
+                TEMPLATE,
+            ])
+            .env("SAM_CLI_TELEMETRY", "0"))?;
+    } else {
+        say("  --   sam validate: aws-sam-cli is not installed, left out");
+    }
+    if installed("checkov") {
+        fine &= run(Command::new("checkov")
+            .args(["--framework", "cloudformation", "--compact", "--quiet"])
+            .args(["--skip-download", "--file"])
+            .args(&templates))?;
+    } else {
+        say("  --   checkov is not installed, left out");
+    }
+    Ok(fine)
+}
+
+fn installed(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .status()
-        .context("cfn-lint cannot be run")?;
-    Ok(status.success())
+        .is_ok_and(|status| status.success())
 }
 
 /// Writes the dashboard into the template.
