@@ -148,7 +148,7 @@ pub(crate) fn fuzz(root: &Path, seconds: u32) -> Result<bool> {
             .args(["run", "--release", "--target", "host-tuple"])
             .args(["--bin", name, "--"])
             .arg(format!("-max_total_time={seconds}"))
-            .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=8192"])
+            .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=8192", "-verbosity=0"])
             .arg(format!("-artifact_prefix={artifacts}"))
             // New inputs go to the first folder; the recorded ones are where the search begins.
             .args([&corpus, "../fixtures"]);

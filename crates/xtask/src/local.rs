@@ -24,7 +24,7 @@ pub(crate) fn scenarios(root: &Path) -> Result<bool> {
             "--package",
             "mirilla-tests",
             "--test",
-            "it",
+            "deployed",
         ])
         .args(["--", "--test-threads", "2"])
         .status()
