@@ -21,8 +21,8 @@ pub(crate) fn scenarios(root: &Path) -> Result<bool> {
         .args([
             "test",
             "--locked",
-            "--package",
-            "mirilla-tests",
+            "--workspace",
+            "--all-features",
             "--test",
             "deployed",
         ])
