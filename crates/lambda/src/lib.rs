@@ -11,4 +11,4 @@ pub mod findings_event;
 mod start;
 
 pub use environment::{Environment, GithubPlace, Problems, Settings};
-pub use start::{StartError, start};
+pub use start::{ServeError, serve, start};

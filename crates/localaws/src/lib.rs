@@ -16,6 +16,6 @@ mod venv;
 pub use emulator::{
     ACCOUNT_ID, Emulator, Options, REGION, TEST_ACCESS_KEY_ID, TEST_SECRET_ACCESS_KEY,
 };
-pub use stack::{Stack, StackRequest};
+pub use stack::{FUNCTIONS, Stack, StackRequest};
 pub use translate::translate;
 pub use venv::{Venv, project_root};

@@ -9,6 +9,16 @@ use serde_json::{Value, json};
 
 use crate::{REGION, TEST_ACCESS_KEY_ID, TEST_SECRET_ACCESS_KEY, project_root, script};
 
+/// The functions' programs, by the name of their binary and of their folder under `target/lambda`.
+pub const FUNCTIONS: [&str; 6] = [
+    "intake",
+    "collector",
+    "reviewer",
+    "poster",
+    "sweeper",
+    "minter",
+];
+
 /// What to deploy.
 #[derive(Debug, Clone)]
 pub struct StackRequest {
@@ -39,6 +49,13 @@ impl StackRequest {
     pub fn bootstrap(mut self, function: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         self.bootstraps.insert(function.into(), program.into());
         self
+    }
+
+    /// Sets the program of every function.
+    pub fn bootstraps<P: Into<PathBuf>>(self, program: impl Fn(&str) -> P) -> Self {
+        FUNCTIONS.into_iter().fold(self, |request, function| {
+            request.bootstrap(function, program(function))
+        })
     }
 
     /// Sets a parameter.

@@ -78,89 +78,53 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mirilla-stack",
         ],
     ),
-    (
-        "mirilla-intake",
-        &[
-            "mirilla-aws",
-            "mirilla-domain",
-            "mirilla-lambda",
-            "mirilla-ports",
-            "mirilla-stages",
-            "mirilla-system",
-            "mirilla-telemetry",
-        ],
-    ),
-    (
-        "mirilla-collector",
-        &[
-            "mirilla-aws",
-            "mirilla-domain",
-            "mirilla-forge",
-            "mirilla-lambda",
-            "mirilla-ports",
-            "mirilla-stages",
-            "mirilla-system",
-            "mirilla-telemetry",
-        ],
-    ),
-    (
-        "mirilla-reviewer",
-        &[
-            "mirilla-aws",
-            "mirilla-domain",
-            "mirilla-model",
-            "mirilla-lambda",
-            "mirilla-ports",
-            "mirilla-stages",
-            "mirilla-system",
-            "mirilla-telemetry",
-        ],
-    ),
-    (
-        "mirilla-poster",
-        &[
-            "mirilla-aws",
-            "mirilla-domain",
-            "mirilla-forge",
-            "mirilla-lambda",
-            "mirilla-ports",
-            "mirilla-stages",
-            "mirilla-system",
-            "mirilla-telemetry",
-        ],
-    ),
-    (
-        "mirilla-sweeper",
-        &[
-            "mirilla-aws",
-            "mirilla-domain",
-            "mirilla-forge",
-            "mirilla-lambda",
-            "mirilla-ports",
-            "mirilla-stages",
-            "mirilla-system",
-            "mirilla-telemetry",
-        ],
-    ),
-    (
-        "mirilla-minter",
-        &[
-            "mirilla-aws",
-            "mirilla-domain",
-            "mirilla-forge",
-            "mirilla-lambda",
-            "mirilla-ports",
-            "mirilla-stages",
-            "mirilla-system",
-            "mirilla-telemetry",
-        ],
-    ),
+    ("mirilla-intake", FUNCTION),
+    ("mirilla-collector", FORGE_FUNCTION),
+    ("mirilla-reviewer", MODEL_FUNCTION),
+    ("mirilla-poster", FORGE_FUNCTION),
+    ("mirilla-sweeper", FORGE_FUNCTION),
+    ("mirilla-minter", FORGE_FUNCTION),
     ("mirilla-casekit", &[]),
     ("mirilla-localaws", &[]),
     ("mirilla-stack", &[]),
     ("mirilla-contract", &["mirilla-domain", "mirilla-ports"]),
     ("xtask", &["mirilla-localaws"]),
     ("mirilla-tests", &["mirilla-localaws", "mirilla-sim"]),
+];
+
+/// A function that speaks to AWS alone.
+const FUNCTION: &[&str] = &[
+    "mirilla-aws",
+    "mirilla-domain",
+    "mirilla-lambda",
+    "mirilla-ports",
+    "mirilla-stages",
+    "mirilla-system",
+    "mirilla-telemetry",
+];
+
+/// A function that also speaks to a forge.
+const FORGE_FUNCTION: &[&str] = &[
+    "mirilla-aws",
+    "mirilla-domain",
+    "mirilla-forge",
+    "mirilla-lambda",
+    "mirilla-ports",
+    "mirilla-stages",
+    "mirilla-system",
+    "mirilla-telemetry",
+];
+
+/// A function that also speaks to a model.
+const MODEL_FUNCTION: &[&str] = &[
+    "mirilla-aws",
+    "mirilla-domain",
+    "mirilla-model",
+    "mirilla-lambda",
+    "mirilla-ports",
+    "mirilla-stages",
+    "mirilla-system",
+    "mirilla-telemetry",
 ];
 
 /// What a pure crate must not link, directly or through others.

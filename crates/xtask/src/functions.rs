@@ -7,18 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use mirilla_localaws::FUNCTIONS;
 
 use crate::say;
-
-/// The functions, by the name of their binary and folder.
-pub(crate) const FUNCTIONS: [&str; 6] = [
-    "intake",
-    "collector",
-    "reviewer",
-    "poster",
-    "sweeper",
-    "minter",
-];
 
 /// How the functions are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

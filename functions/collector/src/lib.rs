@@ -17,7 +17,7 @@ use mirilla_ports::{
 };
 use mirilla_stages::collect::{self, CollectPorts, CollectSettings};
 use mirilla_stages::error::StageError;
-use mirilla_stages::report::Report;
+use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
 use mirilla_telemetry::Telemetry;
 
 /// What the collector was wired with.
@@ -86,6 +86,6 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     match message {
         Message::CollectV1 { job } => collect::collect(ports, &state.settings, &job).await,
         Message::ProbeV1 { job } => collect::probe(ports, &job).await,
-        other => Ok(Report::silent(other.job().clone(), "not-for-this-stage")),
+        other => Ok(Report::silent(other.job().clone(), NOT_FOR_THIS_STAGE)),
     }
 }

@@ -1,9 +1,10 @@
 //! Wires the collector to AWS.
 
+use std::convert::Infallible;
+use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow};
-use lambda_runtime::service_fn;
+use anyhow::{Context as _, Result};
 use mirilla_aws::{
     Aws, CredentialSource, DynamoHeads, DynamoLedger, MinterFunction, OwnQueue, QueueUrls,
     S3Artifacts, SecretStore, SqsQueues,
@@ -11,14 +12,14 @@ use mirilla_aws::{
 use mirilla_collector::{State, handle};
 use mirilla_forge::TokensFrom;
 use mirilla_forge::github::{Access, GithubSettings};
-use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_lambda::{Environment, Settings};
 use mirilla_ports::Clock;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::collect::CollectSettings;
 use mirilla_system::{OsEntropy, SystemClock};
 use mirilla_telemetry::Telemetry;
 
-fn main() -> Result<(), StartError> {
+fn main() -> ExitCode {
     mirilla_lambda::start("collector", run)
 }
 
@@ -59,7 +60,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         .context("MIRILLA_GITHUB_API_URL cannot be used")?;
     let artifacts = Arc::new(S3Artifacts::new(aws.s3(), bucket, Arc::clone(&clock)));
     let queues = SqsQueues::new(aws.sqs(), urls);
-    let state = Arc::new(State {
+    let state = State {
         ledger: Arc::new(DynamoLedger::new(
             aws.dynamodb(),
             ledger,
@@ -87,12 +88,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         clock,
         entropy,
         telemetry,
-    });
-    let service = service_fn(move |event| {
-        let state = Arc::clone(&state);
-        async move { Ok::<_, std::convert::Infallible>(handle(&state, event).await) }
-    });
-    lambda_runtime::run(service)
-        .await
-        .map_err(|error| anyhow!(error))
+    };
+    let handle = async |state: &State, event| Ok::<_, Infallible>(handle(state, event).await);
+    Ok(mirilla_lambda::serve(state, handle).await?)
 }

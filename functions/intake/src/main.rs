@@ -1,5 +1,6 @@
 //! Wires intake to AWS.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +12,13 @@ use mirilla_aws::{
 use mirilla_domain::job::Debounce;
 use mirilla_domain::webhook::{GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM};
 use mirilla_intake::{State, handle};
-use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_lambda::{Environment, Settings};
 use mirilla_ports::Clock;
 use mirilla_stages::intake::{IntakeSettings, SecretCache};
 use mirilla_system::SystemClock;
 use mirilla_telemetry::Telemetry;
 
-fn main() -> Result<(), StartError> {
+fn main() -> ExitCode {
     mirilla_lambda::start("intake", run)
 }
 

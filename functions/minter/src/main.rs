@@ -1,5 +1,6 @@
 //! Wires a minter to AWS.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -8,7 +9,7 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use mirilla_aws::{Aws, CredentialSource, DynamoLedger, KmsSigner, SecretStore};
 use mirilla_forge::github::{Access, AppAuth, GithubSettings, SignRs256};
 use mirilla_forge::token::BoxError;
-use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_lambda::{Environment, Settings};
 use mirilla_minter::{State, handle};
 use mirilla_ports::Clock;
 use mirilla_ports::tokens::MintRequest;
@@ -24,7 +25,7 @@ struct App {
     client_id: String,
 }
 
-fn main() -> Result<(), StartError> {
+fn main() -> ExitCode {
     mirilla_lambda::start("minter", run)
 }
 

@@ -16,7 +16,7 @@ use mirilla_ports::message::Message;
 use mirilla_ports::{Artifacts, Clock, Entropy, Ledger, PutBack, QueueSend};
 use mirilla_stages::error::StageError;
 use mirilla_stages::post::{self, PostPorts, PostSettings};
-use mirilla_stages::report::Report;
+use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
 use mirilla_telemetry::Telemetry;
 
 /// What the poster was wired with.
@@ -86,6 +86,6 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
             attempt,
             findings,
         } => post::post(ports, &state.settings, &job, attempt, findings.as_deref()).await,
-        other => Ok(Report::silent(other.job().clone(), "not-for-this-stage")),
+        other => Ok(Report::silent(other.job().clone(), NOT_FOR_THIS_STAGE)),
     }
 }

@@ -1,10 +1,11 @@
 //! Wires the poster to AWS.
 
+use std::convert::Infallible;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
-use lambda_runtime::service_fn;
+use anyhow::{Context as _, Result};
 use mirilla_aws::{
     Aws, CredentialSource, DynamoLedger, MinterFunction, OwnQueue, QueueUrls, S3Artifacts,
     SecretStore, SqsQueues,
@@ -13,7 +14,7 @@ use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::redact::Redactor;
 use mirilla_forge::TokensFrom;
 use mirilla_forge::github::{Access, GithubSettings};
-use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_lambda::{Environment, Settings};
 use mirilla_ports::Clock;
 use mirilla_ports::queue::QueueName;
 use mirilla_poster::{State, handle};
@@ -25,7 +26,7 @@ use secrecy::ExposeSecret as _;
 /// How long a write whose answer was lost may still land.
 const WRITE_GRACE: Duration = Duration::from_secs(60);
 
-fn main() -> Result<(), StartError> {
+fn main() -> ExitCode {
     mirilla_lambda::start("poster", run)
 }
 
@@ -71,7 +72,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     let github = GithubSettings::of_operator(&place.api_url, place.archive_hosts, place.ca_pem)
         .context("MIRILLA_GITHUB_API_URL cannot be used")?;
     let queues = SqsQueues::new(aws.sqs(), urls);
-    let state = Arc::new(State {
+    let state = State {
         ledger: Arc::new(DynamoLedger::new(
             aws.dynamodb(),
             ledger,
@@ -98,12 +99,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         clock,
         entropy,
         telemetry,
-    });
-    let service = service_fn(move |event| {
-        let state = Arc::clone(&state);
-        async move { Ok::<_, std::convert::Infallible>(handle(&state, event).await) }
-    });
-    lambda_runtime::run(service)
-        .await
-        .map_err(|error| anyhow!(error))
+    };
+    let handle = async |state: &State, event| Ok::<_, Infallible>(handle(state, event).await);
+    Ok(mirilla_lambda::serve(state, handle).await?)
 }

@@ -18,7 +18,7 @@ use mirilla_ports::{
     Artifacts, Clock, Entropy, Grants, Heads, Meter, Model, PutBack, ReviewLeases,
 };
 use mirilla_stages::error::StageError;
-use mirilla_stages::report::Report;
+use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
 use mirilla_telemetry::Telemetry;
 
@@ -37,7 +37,6 @@ pub const VARIABLES: &[&str] = &[
     "MIRILLA_ACCOUNT_MONTH_USD",
     "MIRILLA_TRUSTED_BASES",
     "MIRILLA_LOG_LEVEL",
-    "MIRILLA_CA_BUNDLE",
 ];
 
 /// Time kept back after a review for giving the lease back and answering the queue.
@@ -101,7 +100,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     } = received.message
     else {
         let job = received.message.job().clone();
-        return Ok(Report::silent(job, "not-for-this-stage"));
+        return Ok(Report::silent(job, NOT_FOR_THIS_STAGE));
     };
     let now = state.clock.now();
     // Without its rights nothing can be read. The sweeper sees that nobody holds the job, and the

@@ -1,17 +1,18 @@
 //! Wires the reviewer to AWS and to the model.
 
+use std::convert::Infallible;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
-use lambda_runtime::service_fn;
+use anyhow::{Context as _, Result};
 use mirilla_aws::{
     Aws, BucketClient, CredentialSource, DynamoHeads, DynamoMeter, OwnQueue, QueueUrls,
     SecretStore, SignedArtifacts, SqsQueues,
 };
 use mirilla_domain::price::PriceTable;
 use mirilla_domain::redact::Redactor;
-use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_lambda::{Environment, Settings};
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::{Artifacts, Clock, Grants};
@@ -24,7 +25,7 @@ use secrecy::ExposeSecret as _;
 /// The longest a review may take; the function's own time-out bounds it further.
 const REVIEW_LIMIT: Duration = Duration::from_secs(600);
 
-fn main() -> Result<(), StartError> {
+fn main() -> ExitCode {
     mirilla_lambda::start("reviewer", run)
 }
 
@@ -66,7 +67,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         Arc::<OsEntropy>::clone(&entropy),
     )?;
     let meter = Arc::new(DynamoMeter::new(aws.dynamodb(), meter, Arc::clone(&clock)));
-    let state = Arc::new(State {
+    let state = State {
         granted: Arc::new(Granted {
             bucket: BucketClient::new(&aws, &bucket)?,
             clock: Arc::clone(&clock),
@@ -88,14 +89,9 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         clock,
         entropy,
         telemetry,
-    });
-    let service = service_fn(move |event| {
-        let state = Arc::clone(&state);
-        async move { Ok::<_, std::convert::Infallible>(handle(&state, event).await) }
-    });
-    lambda_runtime::run(service)
-        .await
-        .map_err(|error| anyhow!(error))
+    };
+    let handle = async |state: &State, event| Ok::<_, Infallible>(handle(state, event).await);
+    Ok(mirilla_lambda::serve(state, handle).await?)
 }
 
 /// The bucket, as far as signed addresses lead into it.

@@ -1,5 +1,6 @@
 //! Wires the sweeper to AWS.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use mirilla_aws::{
     Aws, CredentialSource, DynamoLedger, DynamoMeter, QueueUrls, S3Artifacts, SqsQueues,
 };
-use mirilla_lambda::{Environment, Settings, StartError};
+use mirilla_lambda::{Environment, Settings};
 use mirilla_ports::Clock;
 use mirilla_stages::sweep::SweepSettings;
 use mirilla_sweeper::{State, handle};
@@ -25,7 +26,7 @@ const PROBE_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 /// Most rows looked at in one run.
 const LIMIT: usize = 500;
 
-fn main() -> Result<(), StartError> {
+fn main() -> ExitCode {
     mirilla_lambda::start("sweeper", run)
 }
 

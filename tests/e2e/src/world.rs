@@ -18,15 +18,6 @@ use crate::Services;
 
 /// The repository.
 pub const REPO: &str = "acme/shop";
-/// The functions, by their folder under `target/lambda`.
-const FUNCTIONS: [&str; 6] = [
-    "intake",
-    "collector",
-    "reviewer",
-    "poster",
-    "sweeper",
-    "minter",
-];
 /// The model's only route.
 const MESSAGES: &str = "POST /v1/messages";
 /// How often a wait looks.
@@ -81,7 +72,8 @@ impl World {
 
         let emulator = Emulator::start(options).unwrap();
         let archive_url = github.archive_url();
-        let mut request = StackRequest::new("mirilla")
+        let request = StackRequest::new("mirilla")
+            .bootstraps(built)
             .parameter("AllowedAccounts", "acme")
             .parameter("GitHubApiUrl", sim.github_api_url())
             .parameter(
@@ -92,9 +84,6 @@ impl World {
             .parameter("ModelUrl", sim.messages().url())
             .parameter("DebounceSeconds", "0")
             .parameter("Architecture", "x86_64");
-        for function in FUNCTIONS {
-            request = request.bootstrap(function, built(function));
-        }
         let stack = Stack::deploy(&emulator.endpoint(), &request).unwrap();
         let world = Self {
             aws: Services::new(&emulator.endpoint()),

@@ -2,17 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::links::Links;
+use mirilla_localaws::FUNCTIONS;
 
-/// The functions' crates.
-const FUNCTIONS: [&str; 6] = [
-    "mirilla-intake",
-    "mirilla-collector",
-    "mirilla-reviewer",
-    "mirilla-poster",
-    "mirilla-sweeper",
-    "mirilla-minter",
-];
+use crate::links::Links;
 
 /// Crates with which one could speak HTTP to any host.
 const HTTP_CLIENTS: [&str; 11] = [
@@ -41,10 +33,16 @@ pub(crate) fn reviewer_links_no_forge(links: &Links) -> Vec<String> {
     found
 }
 
+/// The functions' crates.
+fn crates() -> impl Iterator<Item = String> {
+    FUNCTIONS.into_iter().map(|name| format!("mirilla-{name}"))
+}
+
 /// No process that holds a forge's credential could ask a model.
 pub(crate) fn only_the_reviewer_links_a_model(links: &Links) -> Vec<String> {
     let mut found = Vec::new();
-    for function in FUNCTIONS {
+    for function in crates() {
+        let function = function.as_str();
         let linked = links.of(function).contains("mirilla-model");
         if linked && function != "mirilla-reviewer" {
             found.push(links.path(function, "mirilla-model"));
@@ -60,7 +58,8 @@ pub(crate) fn only_the_reviewer_links_a_model(links: &Links) -> Vec<String> {
 /// a stage or a function that wanted to call a forge by itself would have to appear here first.
 pub(crate) fn only_adapters_speak_http(links: &Links) -> Vec<String> {
     let mut found = Vec::new();
-    let linked: BTreeSet<&str> = FUNCTIONS
+    let functions: Vec<String> = crates().collect();
+    let linked: BTreeSet<&str> = functions
         .iter()
         .flat_map(|function| links.of(function))
         .filter(|name| links.is_member(name))
@@ -84,7 +83,8 @@ pub(crate) fn only_adapters_speak_http(links: &Links) -> Vec<String> {
 /// Simulators and stores of other hosts stay out of what is deployed.
 pub(crate) fn functions_link_no_simulator(links: &Links) -> Vec<String> {
     let mut found = Vec::new();
-    for function in FUNCTIONS {
+    for function in crates() {
+        let function = function.as_str();
         for not_for_lambda in [
             "mirilla-sim",
             "mirilla-local",

@@ -1,7 +1,7 @@
 //! The emulated account, its stacks, and its calls without an SDK.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mirilla_localaws::{Emulator, Options, REGION, Stack, StackRequest};
 use mirilla_sim::Sim;
@@ -10,15 +10,6 @@ use tempfile::TempDir;
 
 use super::browser::send;
 
-/// The functions of the template.
-const FUNCTIONS: [&str; 6] = [
-    "intake",
-    "collector",
-    "reviewer",
-    "poster",
-    "sweeper",
-    "minter",
-];
 /// Verifies signatures, and nothing else.
 const INTAKE: &str = include_str!("intake.py");
 /// For functions that nobody calls here.
@@ -73,16 +64,9 @@ impl Account {
     ) -> StackUnderTest {
         let idle = self.program("idle", IDLE);
         let intake = self.program(&format!("intake-{name}"), intake);
-        let mut request = FUNCTIONS
-            .iter()
-            .fold(StackRequest::new(name), |request, function| {
-                let program: &Path = if *function == "intake" {
-                    &intake
-                } else {
-                    &idle
-                };
-                request.bootstrap(*function, program)
-            })
+        let mut request = StackRequest::new(name)
+            .bootstraps(|_| &idle)
+            .bootstrap("intake", intake)
             .parameter("AllowedAccounts", "acme")
             .parameter("GitHubApiUrl", sim.github_api_url())
             .parameter("ModelUrl", sim.messages().url());
