@@ -6,8 +6,9 @@
 //! | delivery | `delivery#{forge}#{id}` | `body`, `expires_at` |
 //! | a delivery's body | `body#{forge}#{sha256}` | `delivery`, `expires_at` |
 //! | pull request | `pull#{forge}:{repository}#{number}` | `body`, `version`, `touched`, `touched_at`, `expires_at` |
+//! | a sweeper's bookmark | `bookmark#{name}` | `body`, which is the text itself |
 //!
-//! `body` is the row as JSON, so that a new field needs no new attribute. Two indexes hold copies of
+//! Else `body` is the row as JSON, so that a new field needs no new attribute. Two indexes hold copies of
 //! whole rows: `unfinished` (the word itself, by `updated_at`) has the jobs that are not ended, and
 //! `touched` (a UTC day, by `touched_at`) the pull requests. Both are read a moment late, which is
 //! fine: whoever acts on a row writes upon its version.
@@ -25,10 +26,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::AttributeValue;
 use mirilla_domain::ids::{DeliveryId, Forge, JobId, PullRequestRef, Timestamp};
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
-use mirilla_ports::{Clock, Ledger, LedgerError};
+use mirilla_ports::{Bookmarks, Clock, Ledger, LedgerError};
 use serde::de::DeserializeOwned;
 
 use crate::items::{self, Item, Source, number, text};
@@ -258,6 +261,53 @@ impl Ledger for DynamoLedger {
         self.touched_since(since, limit)
             .await
             .map_err(|source| unavailable("listing pull requests", source))
+    }
+}
+
+#[async_trait]
+impl Bookmarks for DynamoLedger {
+    async fn bookmark(&self, name: &str) -> Result<Option<String>, LedgerError> {
+        let item = items::get(&self.client, &self.table, rows::bookmark_key(name))
+            .await
+            .map_err(|source| unavailable("reading a bookmark", source.into()))?;
+        Ok(item.and_then(|mut item| match item.remove(items::BODY) {
+            Some(AttributeValue::S(text)) => Some(text),
+            _ => None,
+        }))
+    }
+
+    async fn keep_bookmark(
+        &self,
+        name: &str,
+        known: Option<&str>,
+        replacement: &str,
+    ) -> Result<(), LedgerError> {
+        let put = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .item(items::PK, text(rows::bookmark_key(name)))
+            .item(items::BODY, text(replacement))
+            .expression_attribute_names("#body", items::BODY);
+        let put = match known {
+            None => put.condition_expression("attribute_not_exists(#body)"),
+            Some(known) => put
+                .condition_expression("#body = :known")
+                .expression_attribute_values(":known", text(known)),
+        };
+        let Err(error) = put.send().await else {
+            return Ok(());
+        };
+        // So, too, if the answer to the first of two tries was lost: then the next run goes on.
+        if error
+            .as_service_error()
+            .is_some_and(PutItemError::is_conditional_check_failed_exception)
+        {
+            return Err(LedgerError::Conflict {
+                what: format!("the bookmark `{name}`"),
+            });
+        }
+        Err(unavailable("keeping a bookmark", error.into()))
     }
 }
 

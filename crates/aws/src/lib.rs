@@ -5,12 +5,14 @@
 //!
 //! | port | adapter | what it keeps |
 //! | --- | --- | --- |
-//! | `Ledger` | [`DynamoLedger`] | jobs, deliveries, pull requests: the *ledger* table |
+//! | `Ledger`, `Bookmarks` | [`DynamoLedger`] | jobs, deliveries, pull requests, the sweeper's bookmarks: the *ledger* table |
 //! | `Heads`, `HeadsWrite` | [`DynamoHeads`] | newest heads: the *heads* table |
 //! | `Meter`, `MeterSweep`, `ReviewLeases` | [`DynamoMeter`] | purses, reservations, leases: the *meter* table |
 //! | `QueueSend`, `QueueDepth` | [`SqsQueues`] | messages: one queue per stage |
 //! | `Artifacts`, `GrantObjects` | [`S3Artifacts`] | snapshots, checkpoints, findings: the bucket |
 //! | `Artifacts` | [`SignedArtifacts`] | nothing: what signed addresses in a message allow |
+//! | `MintTokens` | [`MinterFunction`] | nothing: a token for a job, from the stage's minter |
+//! | `AskDeliveries` | [`DeliveriesFunction`] | nothing: the App's record of webhooks, through its minter |
 //! | `WebhookSecrets` | [`StoredWebhookSecrets`] | the webhook secret, present and previous |
 //!
 //! All tables have the string hash key `pk` and the expiry attribute `expires_at` (epoch seconds). A
@@ -21,6 +23,7 @@
 
 mod artifacts;
 mod clients;
+mod deliveries;
 mod heads;
 mod invoke;
 mod items;
@@ -36,6 +39,7 @@ mod transact;
 
 pub use artifacts::S3Artifacts;
 pub use clients::{Aws, ClientsError, CredentialSource};
+pub use deliveries::DeliveriesFunction;
 pub use heads::DynamoHeads;
 pub use invoke::{InvokeError, LambdaInvoker};
 pub use items::ItemError;

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
+use mirilla_domain::job::Debounce;
 use mirilla_domain::money::PicoUsd;
 use mirilla_domain::redact;
 use mirilla_domain::settings::OperatorPolicy;
@@ -226,6 +228,16 @@ impl<'a> Settings<'a> {
         }
     }
 
+    /// Returns how long pushes wait.
+    pub fn debounce(&mut self) -> Debounce {
+        self.parsed(
+            "MIRILLA_DEBOUNCE_SECONDS",
+            Debounce::default(),
+            "whole seconds, one number or two such as `20,90`",
+            debounce,
+        )
+    }
+
     /// Returns the operator's policy: the text of `MIRILLA_POLICY` (TOML, as `mirilla config policy`
     /// prints it), with the variables that hold one of its values.
     pub fn policy(&mut self) -> OperatorPolicy {
@@ -255,6 +267,15 @@ impl<'a> Settings<'a> {
         }
         policy
     }
+}
+
+fn debounce(text: &str) -> Option<Debounce> {
+    let (first, busy) = text.split_once(',').unwrap_or((text, text));
+    let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
+    Some(Debounce {
+        first: seconds(first)?,
+        busy: seconds(busy)?,
+    })
 }
 
 #[cfg(test)]
@@ -298,6 +319,25 @@ mod tests {
         assert_eq!(policy.trusted_bases, ["main", "release"]);
         assert_eq!(policy.max_usd, OperatorPolicy::default().max_usd);
         settings.finish(()).unwrap();
+    }
+
+    #[test]
+    fn debounce_is_one_number_or_two() {
+        let read = |text: &str| {
+            let environment = environment(&[("MIRILLA_DEBOUNCE_SECONDS", text)]);
+            let mut settings = Settings::of(&environment);
+            let debounce = settings.debounce();
+            settings.finish((debounce.first.as_secs(), debounce.busy.as_secs()))
+        };
+        assert_eq!(read("7"), Ok((7, 7)));
+        assert_eq!(read("20, 90"), Ok((20, 90)));
+        let default = Debounce::default();
+        let default = (default.first.as_secs(), default.busy.as_secs());
+        assert_eq!(read(""), Ok(default));
+        for text in ["soon", "1,2,3", "-1", "1,"] {
+            let problems = read(text).unwrap_err().to_string();
+            assert!(problems.contains("MIRILLA_DEBOUNCE_SECONDS"), "{problems}");
+        }
     }
 
     #[test]

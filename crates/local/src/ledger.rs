@@ -227,17 +227,31 @@ impl Bookmarks for LocalLedger {
             .map_err(|source| unavailable("reading a bookmark", source))
     }
 
-    async fn keep_bookmark(&self, name: &str, text: &str) -> Result<(), LedgerError> {
-        self.database
+    async fn keep_bookmark(
+        &self,
+        name: &str,
+        known: Option<&str>,
+        text: &str,
+    ) -> Result<(), LedgerError> {
+        let kept = self
+            .database
             .write(|tx| {
-                tx.execute(
-                    "INSERT INTO bookmark (name, body) VALUES (?1, ?2)
-                     ON CONFLICT (name) DO UPDATE SET body = excluded.body",
-                    params![name, text],
-                )?;
-                Ok(Step::Commit(()))
+                let rows = match known {
+                    None => tx.execute(
+                        "INSERT INTO bookmark (name, body) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                        params![name, text],
+                    )?,
+                    Some(known) => tx.execute(
+                        "UPDATE bookmark SET body = ?2 WHERE name = ?1 AND body = ?3",
+                        params![name, text, known],
+                    )?,
+                };
+                Ok(Step::Commit(rows == 1))
             })
-            .map_err(|source| unavailable("keeping a bookmark", source))
+            .map_err(|source| unavailable("keeping a bookmark", source))?;
+        kept.then_some(()).ok_or_else(|| LedgerError::Conflict {
+            what: format!("the bookmark `{name}`"),
+        })
     }
 }
 

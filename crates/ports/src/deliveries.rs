@@ -150,6 +150,19 @@ pub enum DeliveriesFailure {
     },
 }
 
+impl DeliveriesFailure {
+    /// Something that may pass, with all its causes.
+    pub fn unavailable(error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut reason = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            reason.extend([": ", &error.to_string()]);
+            cause = error.source();
+        }
+        Self::Unavailable { reason }
+    }
+}
+
 impl From<&ForgeError> for DeliveriesFailure {
     fn from(error: &ForgeError) -> Self {
         match error {
@@ -158,15 +171,7 @@ impl From<&ForgeError> for DeliveriesFailure {
             ForgeError::RateLimited { after } => Self::RateLimited {
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
             },
-            error => {
-                let mut reason = error.to_string();
-                let mut cause = std::error::Error::source(error);
-                while let Some(error) = cause {
-                    reason.extend([": ", &error.to_string()]);
-                    cause = error.source();
-                }
-                Self::Unavailable { reason }
-            }
+            error => Self::unavailable(error),
         }
     }
 }
@@ -202,6 +207,16 @@ pub trait Bookmarks: Send + Sync {
     /// Returns the text under a name; `None` if none was kept.
     async fn bookmark(&self, name: &str) -> Result<Option<String>, LedgerError>;
 
-    /// Keeps a text of at most 300,000 bytes under a name, replacing what was there.
-    async fn keep_bookmark(&self, name: &str, text: &str) -> Result<(), LedgerError>;
+    /// Keeps a text of at most 300,000 bytes under a name, in place of `known`, which this caller read
+    /// or kept there last; `None`: nothing was there.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Conflict`] if something else is there: another sweeper is at the same work.
+    async fn keep_bookmark(
+        &self,
+        name: &str,
+        known: Option<&str>,
+        text: &str,
+    ) -> Result<(), LedgerError>;
 }

@@ -9,6 +9,7 @@ mod backlog;
 mod clean;
 mod dead;
 mod deliveries;
+mod log;
 pub mod redeliveries;
 mod restart;
 
@@ -26,6 +27,7 @@ use mirilla_ports::{
 use crate::error::StageError;
 use backlog::Backlog;
 pub use deliveries::{DeliveryPorts, Pace};
+pub use log::log;
 pub use restart::{Died, review_died};
 
 /// What the sweeper may use.
@@ -169,7 +171,8 @@ pub async fn sweep(
     swept.cleaned = clean::clean(ports, settings, now).await?;
     if let Some(record) = ports.deliveries {
         match deliveries::redeliver(ports, record, now, &mut swept).await {
-            Ok(()) => {}
+            // Another run is at the record, and does what this one would have.
+            Ok(()) | Err(StageError::Ledger(LedgerError::Conflict { .. })) => {}
             // Everything else is done, and the next run asks again.
             Err(StageError::Forge(error)) => {
                 let error: &(dyn std::error::Error + 'static) = &error;

@@ -2,14 +2,12 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use lambda_http::service_fn;
 use mirilla_aws::{
     Aws, CredentialSource, DynamoLedger, QueueUrls, SecretStore, SqsQueues, StoredWebhookSecrets,
 };
-use mirilla_domain::job::Debounce;
 use mirilla_domain::webhook::{GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM};
 use mirilla_intake::{State, handle};
 use mirilla_lambda::{Environment, Settings};
@@ -32,12 +30,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         ..QueueUrls::default()
     };
     let accounts = settings.list("MIRILLA_ALLOWED_ACCOUNTS");
-    let debounce = settings.parsed(
-        "MIRILLA_DEBOUNCE_SECONDS",
-        Debounce::default(),
-        "whole seconds, one number or two such as `20,90`",
-        debounce,
-    );
+    let debounce = settings.debounce();
     let grace = if settings.github().is_enterprise() {
         GRACE_ENTERPRISE_SERVER
     } else {
@@ -74,13 +67,4 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     lambda_http::run(service)
         .await
         .map_err(|error| anyhow!(error))
-}
-
-fn debounce(text: &str) -> Option<Debounce> {
-    let (first, busy) = text.split_once(',').unwrap_or((text, text));
-    let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
-    Some(Debounce {
-        first: seconds(first)?,
-        busy: seconds(busy)?,
-    })
 }

@@ -10,14 +10,20 @@ use mirilla_aws::{Aws, CredentialSource, DynamoLedger, KmsSigner, SecretStore};
 use mirilla_forge::github::{Access, AppAuth, GithubSettings, SignRs256};
 use mirilla_forge::token::BoxError;
 use mirilla_lambda::{Environment, Settings};
-use mirilla_minter::{State, handle};
+use mirilla_minter::{State, Work, handle};
 use mirilla_ports::Clock;
-use mirilla_ports::tokens::MintRequest;
 use mirilla_stages::mint::Reach;
 use mirilla_system::{OsEntropy, SystemClock};
 use mirilla_telemetry::Telemetry;
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
+
+/// What `MIRILLA_MINTER_STAGE` may say.
+#[derive(Clone, Copy)]
+enum Stage {
+    Tokens(Reach),
+    Deliveries,
+}
 
 /// What `mirilla app create` stores about the App.
 #[derive(Deserialize)]
@@ -31,25 +37,27 @@ fn main() -> ExitCode {
 
 async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     let mut settings = Settings::of(&environment);
-    let [ledger, key, app] = [
-        "MIRILLA_LEDGER_TABLE",
-        "MIRILLA_APP_KEY_ID",
-        "MIRILLA_APP_SECRET_ARN",
-    ]
-    .map(|name| settings.required(name));
-    let reach = settings.parsed(
+    let [key, app] =
+        ["MIRILLA_APP_KEY_ID", "MIRILLA_APP_SECRET_ARN"].map(|name| settings.required(name));
+    let stage = settings.parsed(
         "MIRILLA_MINTER_STAGE",
         None,
-        "`read` or `write`",
+        "`read`, `write` or `deliveries`",
         |text| match text {
-            "read" => Some(Some(Reach::Read)),
-            "write" => Some(Some(Reach::Write)),
+            "read" => Some(Some(Stage::Tokens(Reach::Read))),
+            "write" => Some(Some(Stage::Tokens(Reach::Write))),
+            "deliveries" => Some(Some(Stage::Deliveries)),
             _ => None,
         },
     );
+    // Whose token it is, only the ledger says; the third makes none.
+    let ledger = match stage {
+        Some(Stage::Deliveries) => String::new(),
+        _ => settings.required("MIRILLA_LEDGER_TABLE"),
+    };
     let place = settings.github();
-    let reach = settings
-        .finish(reach)?
+    let stage = settings
+        .finish(stage)?
         .context("MIRILLA_MINTER_STAGE is missing: the template sets it")?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -66,20 +74,30 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         Arc::clone(&clock),
         Arc::new(OsEntropy::open()?),
     )?;
+    let minter = access.minter(AppAuth::with_signer(app.client_id, signer));
+    let work = match stage {
+        Stage::Tokens(reach) => Work::Tokens {
+            ledger: Arc::new(DynamoLedger::new(
+                aws.dynamodb(),
+                ledger,
+                Arc::clone(&clock),
+            )),
+            minter,
+            reach,
+        },
+        Stage::Deliveries => Work::Deliveries(minter.deliveries()),
+    };
     let state = Arc::new(State {
-        ledger: Arc::new(DynamoLedger::new(
-            aws.dynamodb(),
-            ledger,
-            Arc::clone(&clock),
-        )),
-        minter: access.minter(AppAuth::with_signer(app.client_id, signer)),
-        reach,
+        work,
         clock,
         telemetry,
     });
-    let service = service_fn(move |event: LambdaEvent<MintRequest>| {
+    let service = service_fn(move |event: LambdaEvent<serde_json::Value>| {
         let state = Arc::clone(&state);
-        async move { Ok::<_, std::convert::Infallible>(handle(&state, &event.payload).await) }
+        async move {
+            let answer = handle(&state, &event.payload).await;
+            answer.map_err(lambda_runtime::Error::from)
+        }
     });
     lambda_runtime::run(service)
         .await

@@ -7,12 +7,15 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use lambda_runtime::{LambdaEvent, service_fn};
 use mirilla_aws::{
-    Aws, CredentialSource, DynamoLedger, DynamoMeter, QueueUrls, S3Artifacts, SqsQueues,
+    Aws, CredentialSource, DeliveriesFunction, DynamoLedger, DynamoMeter, QueueUrls, S3Artifacts,
+    SqsQueues,
 };
+use mirilla_forge::github::DeliveryLog;
 use mirilla_lambda::{Environment, Settings};
 use mirilla_ports::Clock;
+use mirilla_stages::intake::IntakeSettings;
 use mirilla_stages::sweep::SweepSettings;
-use mirilla_sweeper::{State, handle};
+use mirilla_sweeper::{Record, State, handle};
 use mirilla_system::SystemClock;
 use mirilla_telemetry::Telemetry;
 
@@ -49,23 +52,42 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         "whole seconds",
         |text| text.parse().ok().map(Duration::from_secs),
     );
+    // Only the App has a record of its webhooks; what is too large for intake is read by its rules.
+    let minter = settings.optional("MIRILLA_MINTER_FUNCTION");
+    let accounts = settings.list("MIRILLA_ALLOWED_ACCOUNTS");
+    let debounce = settings.debounce();
     settings.finish(())?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let aws = Aws::connect(CredentialSource::Environment).await?;
     let meter = Arc::new(DynamoMeter::new(aws.dynamodb(), meter, Arc::clone(&clock)));
     let queues = Arc::new(SqsQueues::new(aws.sqs(), urls));
+    let record = match minter {
+        Some(minter) => {
+            let mut intake = IntakeSettings::new(accounts.iter().map(String::as_str))?;
+            intake.debounce = debounce;
+            let ask = Arc::new(DeliveriesFunction::new(&aws.lambda(), minter));
+            Some(Record {
+                deliveries: Arc::new(DeliveryLog::new(ask)),
+                intake,
+            })
+        }
+        None => None,
+    };
+    let ledger = Arc::new(DynamoLedger::new(
+        aws.dynamodb(),
+        ledger,
+        Arc::clone(&clock),
+    ));
     let state = Arc::new(State {
-        ledger: Arc::new(DynamoLedger::new(
-            aws.dynamodb(),
-            ledger,
-            Arc::clone(&clock),
-        )),
+        ledger: Arc::<DynamoLedger>::clone(&ledger),
         meter: Arc::<DynamoMeter>::clone(&meter),
         leases: meter,
         queue: Arc::<SqsQueues>::clone(&queues),
         depth: queues,
         artifacts: Arc::new(S3Artifacts::new(aws.s3(), bucket, Arc::clone(&clock))),
+        bookmarks: ledger,
+        record,
         settings: SweepSettings {
             lost_after,
             stalled_after: STALLED_AFTER,
@@ -77,7 +99,10 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     });
     let service = service_fn(move |_event: LambdaEvent<serde_json::Value>| {
         let state = Arc::clone(&state);
-        async move { handle(&state).await.map_err(lambda_runtime::Error::from) }
+        async move {
+            let swept = handle(&state).await;
+            swept.map(drop).map_err(lambda_runtime::Error::from)
+        }
     });
     lambda_runtime::run(service)
         .await

@@ -43,6 +43,11 @@ pub(super) fn pull_request_key(id: &PullRequestRef) -> String {
     format!("pull#{id}")
 }
 
+/// Returns a bookmark's key.
+pub(super) fn bookmark_key(name: &str) -> String {
+    format!("bookmark#{name}")
+}
+
 /// Returns the UTC days from `since` to `now`, both included, as `touched` holds them; none of rows
 /// that have expired.
 pub(super) fn days(since: Timestamp, now: Timestamp) -> impl Iterator<Item = String> {

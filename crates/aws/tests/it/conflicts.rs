@@ -2,12 +2,16 @@
 
 use std::error::Error as _;
 
-use mirilla_aws::{DynamoLedger, DynamoMeter, InvokeError, LambdaInvoker, S3Artifacts};
+use mirilla_aws::{
+    DeliveriesFunction, DynamoLedger, DynamoMeter, InvokeError, LambdaInvoker, S3Artifacts,
+};
 use mirilla_contract::sample;
 use mirilla_domain::ids::{Forge, Timestamp};
+use mirilla_ports::deliveries::{DeliveriesAnswer, DeliveriesFailure, DeliveriesRequest};
 use mirilla_ports::ledger::{Recorded, Transaction};
 use mirilla_ports::{
-    ArtifactError, Artifacts as _, Ledger as _, LedgerError, Meter as _, MeterSweep as _,
+    ArtifactError, Artifacts as _, AskDeliveries as _, Ledger as _, LedgerError, Meter as _,
+    MeterSweep as _,
 };
 use secrecy::ExposeSecret as _;
 use serde_json::json;
@@ -186,6 +190,59 @@ async fn writers_of_one_new_object_are_told_apart() {
     let (refused, stub) = put_new(vec![Say::s3(403, "AccessDenied")]).await;
     assert!(matches!(refused, Err(ArtifactError::Unavailable { .. })));
     assert_eq!(stub.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn minter_that_does_not_answer_is_a_forge_that_does_not() {
+    let ask = async |script| {
+        let stub = Stub::start(script);
+        let minter = DeliveriesFunction::new(&stub.aws().await.lambda(), "minter-deliveries");
+        (
+            minter.ask(&DeliveriesRequest::Redeliver { id: 7 }).await,
+            stub,
+        )
+    };
+    let said = |text: &str| {
+        let version = ("x-amz-executed-version", "$LATEST");
+        Say::Answer(200, version, text.to_owned())
+    };
+    let (answer, stub) = ask(vec![said("{\"answer\":\"asked\"}")]).await;
+    assert_eq!(answer, DeliveriesAnswer::Asked);
+    assert_eq!(stub.asked()[0].json(), json!({"ask": "redeliver", "id": 7}));
+    let (answer, _) = ask(vec![said(
+        "{\"answer\":\"failed\",\"why\":\"rate-limited\",\"after_ms\":9000}",
+    )])
+    .await;
+    let limited = DeliveriesFailure::RateLimited { after_ms: 9_000 };
+    assert_eq!(answer, DeliveriesAnswer::Failed(limited));
+
+    let failed = Say::Answer(
+        200,
+        ("x-amz-function-error", "Unhandled"),
+        "{\"errorType\":\"Runtime.ExitError\",\"errorMessage\":\"timed out\"}".to_owned(),
+    );
+    let denied = Say::Answer(
+        403,
+        ("x-amzn-errortype", "AccessDeniedException"),
+        "{\"Message\":\"no\"}".to_owned(),
+    );
+    let unread = said("{\"answer\":\"a stranger's words\"}");
+    for (say, word) in [
+        (failed, "timed out"),
+        (denied, "could not be asked"),
+        (unread, "cannot be read"),
+        // It may have done it: whether it is asked again is not for the SDK to say.
+        (Say::Nothing, "could not be asked"),
+    ] {
+        let (answer, stub) = ask(vec![say]).await;
+        assert_eq!(stub.asked().len(), 1, "{word}");
+        let DeliveriesAnswer::Failed(DeliveriesFailure::Unavailable { reason }) = &answer else {
+            panic!("{answer:?}");
+        };
+        assert!(reason.contains("`minter-deliveries`"), "{reason}");
+        assert!(reason.contains(word), "{reason}");
+        assert!(!reason.contains("stranger"), "{reason}");
+    }
 }
 
 #[tokio::test]

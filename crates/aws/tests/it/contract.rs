@@ -19,6 +19,12 @@ async fn ledger_keeps_its_contract() {
 }
 
 #[tokio::test]
+async fn bookmarks_keep_their_contract() {
+    let world = World::start().await;
+    mirilla_contract::bookmarks(&world.ledger().await).await;
+}
+
+#[tokio::test]
 async fn heads_meter_and_leases_keep_their_contracts() {
     let world = World::start().await;
     let heads = world.heads().await;

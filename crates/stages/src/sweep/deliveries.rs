@@ -1,7 +1,8 @@
 //! Asks the forge for lost webhooks again, some pages of its record a run.
 //!
 //! How far a run came is kept from one to the next, and what it is about to ask is written down before it
-//! asks: a run that dies in between asks once too few, never once too often.
+//! asks: a run that dies in between asks once too few, never once too often. It is written only upon what
+//! this run read, so that of two runs at a time one stops before it asks.
 //!
 //! **Invariant:** a forge that does not answer delays nothing else that a sweep does.
 
@@ -108,7 +109,8 @@ pub(super) async fn redeliver(
 ) -> Result<(), StageError> {
     let kept = deliveries.bookmarks.bookmark(BOOKMARK).await?;
     let progress: Progress = kept
-        .and_then(|text| serde_json::from_str(&text).ok())
+        .as_deref()
+        .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default();
     if progress.not_before.is_some_and(|moment| now < moment) {
         return Ok(());
@@ -117,6 +119,7 @@ pub(super) async fn redeliver(
         ports,
         deliveries,
         now,
+        kept,
         progress,
         actions: 0,
     };
@@ -134,6 +137,8 @@ struct Look<'a> {
     ports: SweepPorts<'a>,
     deliveries: DeliveryPorts<'a>,
     now: Timestamp,
+    /// The progress as it is kept.
+    kept: Option<String>,
     progress: Progress,
     actions: usize,
 }
@@ -319,7 +324,7 @@ impl Look<'_> {
         self.progress.not_before = Some(self.now.plus(rest));
     }
 
-    async fn save(&self) -> Result<(), StageError> {
+    async fn save(&mut self) -> Result<(), StageError> {
         let text =
             serde_json::to_string(&self.progress).map_err(|error| StageError::BadObject {
                 what: "progress of the redeliveries",
@@ -327,8 +332,9 @@ impl Look<'_> {
             })?;
         self.deliveries
             .bookmarks
-            .keep_bookmark(BOOKMARK, &text)
+            .keep_bookmark(BOOKMARK, self.kept.as_deref(), &text)
             .await?;
+        self.kept = Some(text);
         Ok(())
     }
 }

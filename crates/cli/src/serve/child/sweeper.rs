@@ -72,31 +72,7 @@ pub(super) async fn run(
         for (about, facts) in sweep::facts(&result, took) {
             telemetry.emit(&about, &facts, clock.now());
         }
-        match result {
-            Ok(swept) if swept.found_deaths() => {
-                tracing::warn!(
-                    restarted = swept.restarted,
-                    given_up = swept.given_up,
-                    failed = swept.failed,
-                    booked = swept.booked,
-                    "the sweeper restarted {} jobs, gave {} up, failed {} and booked {} lost calls",
-                    swept.restarted,
-                    swept.given_up,
-                    swept.failed,
-                    swept.booked
-                );
-            }
-            Ok(swept) => tracing::debug!(
-                cleaned = swept.cleaned,
-                probed = swept.probed,
-                "nothing had died"
-            ),
-            Err(error) => tracing::error!(
-                error_code = error.code(),
-                "a sweep failed: {}",
-                mirilla_telemetry::chain(&error)
-            ),
-        }
+        sweep::log(&result);
     }
 }
 

@@ -92,11 +92,16 @@ impl<P: Bookmarks> Bookmarks for Gated<&P> {
     async fn bookmark(&self, name: &str) -> Result<Option<String>, LedgerError> {
         pass!(self, "bookmarks.bookmark", self.port.bookmark(name))
     }
-    async fn keep_bookmark(&self, name: &str, text: &str) -> Result<(), LedgerError> {
+    async fn keep_bookmark(
+        &self,
+        name: &str,
+        known: Option<&str>,
+        text: &str,
+    ) -> Result<(), LedgerError> {
         pass!(
             self,
             "bookmarks.keep_bookmark",
-            self.port.keep_bookmark(name, text)
+            self.port.keep_bookmark(name, known, text)
         )
     }
 }
