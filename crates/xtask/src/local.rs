@@ -12,6 +12,19 @@ pub(crate) fn test(root: &Path, profile: Profile) -> Result<bool> {
     Ok(functions::build(root, profile)? && scenarios(root)?)
 }
 
+/// Builds the functions, deploys them, has one pull request reviewed and stays until Ctrl-C.
+pub(crate) fn up(root: &Path, profile: Profile) -> Result<bool> {
+    if !functions::build(root, profile)? {
+        return Ok(false);
+    }
+    let status = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .args(["run", "--locked", "--quiet", "--package", "mirilla-tests"])
+        .status()
+        .context("cargo cannot be run")?;
+    Ok(status.success())
+}
+
 /// Runs the scenarios with the functions that were built last.
 pub(crate) fn scenarios(root: &Path) -> Result<bool> {
     // The whole workspace's choice of features: what its tests were built with is used again. Each

@@ -26,6 +26,7 @@ const USAGE: &str = "usage: cargo xtask <command>
                    and the `mirilla` command (--debug: quickly, for trying a change)
   local test       build the functions, deploy them with the template to an emulated AWS on this
                    machine, and run every end-to-end scenario (--debug: with a quick build)
+  local up         the same deployment with one reviewed pull request, until Ctrl-C (--debug as above)
   fuzz SECONDS     run every fuzz target for so many seconds";
 
 fn main() -> Result<ExitCode> {
@@ -42,6 +43,8 @@ fn main() -> Result<ExitCode> {
         ["functions", "--debug"] => functions::build(&root, Profile::Debug)?,
         ["local", "test"] => local::test(&root, Profile::Release)?,
         ["local", "test", "--debug"] => local::test(&root, Profile::Debug)?,
+        ["local", "up"] => local::up(&root, Profile::Release)?,
+        ["local", "up", "--debug"] => local::up(&root, Profile::Debug)?,
         ["fuzz", seconds] => ci::fuzz(&root, seconds.parse()?)?,
         _ => {
             say(USAGE);

@@ -1,5 +1,5 @@
 //! A deployment on one machine: emulated AWS, the template untouched, the functions as built, and the
-//! simulators as GitHub and as the model's provider. For tests only.
+//! simulators as GitHub and as the model's provider. For tests, and for looking around (`cargo xtask local up`).
 
 #![allow(
     clippy::unwrap_used,

@@ -116,6 +116,11 @@ impl World {
         }
     }
 
+    /// Returns the address of every emulated service.
+    pub fn endpoint(&self) -> String {
+        self.emulator.endpoint()
+    }
+
     /// Pushes a commit with one more swallowed failure to a branch.
     pub fn push(&self, branch: &str, step: usize) {
         let file = format!("{branch}/Step{step}.java");
