@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use lambda_runtime::{LambdaEvent, service_fn};
+use lambda_runtime::LambdaEvent;
 use mirilla_aws::{Aws, CredentialSource, DynamoLedger, KmsSigner, SecretStore};
 use mirilla_forge::github::{Access, AppAuth, GithubSettings, SignRs256};
 use mirilla_forge::token::BoxError;
@@ -17,6 +17,7 @@ use mirilla_system::{OsEntropy, SystemClock};
 use mirilla_telemetry::Telemetry;
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// What `MIRILLA_MINTER_STAGE` may say.
 #[derive(Clone, Copy)]
@@ -87,21 +88,16 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         },
         Stage::Deliveries => Work::Deliveries(minter.deliveries()),
     };
-    let state = Arc::new(State {
+    let state = State {
         work,
         clock,
         telemetry,
-    });
-    let service = service_fn(move |event: LambdaEvent<serde_json::Value>| {
-        let state = Arc::clone(&state);
-        async move {
-            let answer = handle(&state, &event.payload).await;
-            answer.map_err(lambda_runtime::Error::from)
-        }
-    });
-    lambda_runtime::run(service)
-        .await
-        .map_err(|error| anyhow!(error))
+    };
+    let handle = async |state: &State, event: LambdaEvent<Value>| {
+        let answer = handle(state, &event.payload).await;
+        answer.map_err(lambda_runtime::Error::from)
+    };
+    Ok(mirilla_lambda::serve(state, handle).await?)
 }
 
 /// The App's key, which stays in KMS.

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
-use lambda_runtime::{LambdaEvent, service_fn};
+use anyhow::Result;
+use lambda_runtime::LambdaEvent;
 use mirilla_aws::{
     Aws, CredentialSource, DeliveriesFunction, DynamoLedger, DynamoMeter, QueueUrls, S3Artifacts,
     SqsQueues,
@@ -18,6 +18,7 @@ use mirilla_stages::sweep::SweepSettings;
 use mirilla_sweeper::{Record, State, handle};
 use mirilla_system::SystemClock;
 use mirilla_telemetry::Telemetry;
+use serde_json::Value;
 
 /// An unclaimed job counts as dead after this long when its queue is empty.
 const LOST_AFTER: Duration = Duration::from_secs(2 * 60);
@@ -79,7 +80,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         ledger,
         Arc::clone(&clock),
     ));
-    let state = Arc::new(State {
+    let state = State {
         ledger: Arc::<DynamoLedger>::clone(&ledger),
         meter: Arc::<DynamoMeter>::clone(&meter),
         leases: meter,
@@ -96,15 +97,10 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         },
         clock,
         telemetry,
-    });
-    let service = service_fn(move |_event: LambdaEvent<serde_json::Value>| {
-        let state = Arc::clone(&state);
-        async move {
-            let swept = handle(&state).await;
-            swept.map(drop).map_err(lambda_runtime::Error::from)
-        }
-    });
-    lambda_runtime::run(service)
-        .await
-        .map_err(|error| anyhow!(error))
+    };
+    let handle = async |state: &State, _schedule: LambdaEvent<Value>| {
+        let swept = handle(state).await;
+        swept.map(drop).map_err(lambda_runtime::Error::from)
+    };
+    Ok(mirilla_lambda::serve(state, handle).await?)
 }
