@@ -1,5 +1,7 @@
 //! One AWS emulator, started and stopped with a value.
 
+mod kept;
+
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

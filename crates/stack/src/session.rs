@@ -68,6 +68,11 @@ impl Session {
         Ok(Self { config })
     }
 
+    /// Takes region, credentials and address as they are, for whoever has them already.
+    pub const fn with(config: SdkConfig) -> Self {
+        Self { config }
+    }
+
     /// Returns the address that stands in for AWS (`AWS_ENDPOINT_URL`), if one is set.
     pub fn endpoint_override(&self) -> Option<&str> {
         self.config.endpoint_url()

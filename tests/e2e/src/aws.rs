@@ -1,5 +1,9 @@
 //! The emulator's services, as an operator sees them.
 
+mod app;
+mod objects;
+mod queues;
+
 use std::time::Duration;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
@@ -7,12 +11,11 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::Environment;
-use aws_sdk_sqs::types::{MessageSystemAttributeName, QueueAttributeName};
 use mirilla_localaws::{REGION, TEST_ACCESS_KEY_ID, TEST_SECRET_ACCESS_KEY};
 use serde_json::Value;
 
-/// Clients with the account's own rights.
-#[derive(Debug)]
+/// Clients with the rights of whoever the credentials are.
+#[derive(Debug, Clone)]
 pub struct Services {
     config: SdkConfig,
 }
@@ -21,7 +24,11 @@ impl Services {
     /// Takes the emulator's address.
     pub fn new(endpoint: &str) -> Self {
         let (id, secret) = (TEST_ACCESS_KEY_ID, TEST_SECRET_ACCESS_KEY);
-        let credentials = Credentials::new(id, secret, None, None, "test");
+        Self::with(endpoint, Credentials::new(id, secret, None, None, "test"))
+    }
+
+    /// Takes the emulator's address and somebody's credentials.
+    pub fn with(endpoint: &str, credentials: Credentials) -> Self {
         let config = SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .endpoint_url(endpoint)
@@ -29,6 +36,16 @@ impl Services {
             .credentials_provider(SharedCredentialsProvider::new(credentials))
             .build();
         Self { config }
+    }
+
+    /// Returns a secret.
+    pub async fn secret(&self, secret: &str) -> String {
+        let found = aws_sdk_secretsmanager::Client::new(&self.config)
+            .get_secret_value()
+            .secret_id(secret)
+            .send()
+            .await;
+        found.unwrap().secret_string.unwrap()
     }
 
     /// Fills a secret.
@@ -87,70 +104,5 @@ impl Services {
             .send()
             .await
             .unwrap();
-    }
-
-    /// Puts a message on a queue, whatever it says.
-    pub async fn send(&self, queue_url: &str, body: &str) {
-        let client = aws_sdk_sqs::Client::new(&self.config);
-        let sent = client.send_message().queue_url(queue_url);
-        sent.message_body(body).send().await.unwrap();
-    }
-
-    /// Returns how many messages wait, are hidden or delayed.
-    pub async fn depth(&self, queue_url: &str) -> u64 {
-        let names = [
-            QueueAttributeName::ApproximateNumberOfMessages,
-            QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
-            QueueAttributeName::ApproximateNumberOfMessagesDelayed,
-        ];
-        let found = aws_sdk_sqs::Client::new(&self.config)
-            .get_queue_attributes()
-            .queue_url(queue_url)
-            .set_attribute_names(Some(names.to_vec()))
-            .send()
-            .await
-            .unwrap();
-        let counts = found.attributes.unwrap_or_default();
-        names
-            .iter()
-            .filter_map(|name| counts.get(name)?.parse::<u64>().ok())
-            .sum()
-    }
-
-    /// Takes one message off a queue; returns its body.
-    pub async fn take(&self, queue_url: &str) -> Option<String> {
-        let client = aws_sdk_sqs::Client::new(&self.config);
-        let received = client
-            .receive_message()
-            .queue_url(queue_url)
-            .message_system_attribute_names(MessageSystemAttributeName::All)
-            .send()
-            .await
-            .unwrap();
-        let message = received.messages?.into_iter().next()?;
-        client
-            .delete_message()
-            .queue_url(queue_url)
-            .receipt_handle(message.receipt_handle?)
-            .send()
-            .await
-            .unwrap();
-        message.body
-    }
-
-    /// Returns the keys of the bucket that begin with a prefix.
-    pub async fn keys(&self, bucket: &str, prefix: &str) -> Vec<String> {
-        let config = aws_sdk_s3::config::Builder::from(&self.config)
-            .force_path_style(true)
-            .build();
-        let found = aws_sdk_s3::Client::from_conf(config)
-            .list_objects_v2()
-            .bucket(bucket)
-            .prefix(prefix)
-            .send()
-            .await
-            .unwrap();
-        let objects = found.contents.unwrap_or_default().into_iter();
-        objects.filter_map(|object| object.key).collect()
     }
 }

@@ -10,7 +10,9 @@
 )]
 
 mod aws;
+mod leaks;
 mod world;
 
 pub use aws::Services;
-pub use world::{Answer, REPO, World};
+pub use leaks::Sentinels;
+pub use world::{Answer, REPO, Setting, World};

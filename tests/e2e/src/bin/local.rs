@@ -44,4 +44,5 @@ async fn main() {
         world.endpoint()
     );
     tokio::signal::ctrl_c().await.unwrap();
+    world.finish().await;
 }

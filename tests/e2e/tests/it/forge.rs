@@ -18,6 +18,7 @@ async fn a_burst_of_pushes_becomes_one_review_of_the_last_head() {
     world.wait_for_review(pr, 4).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(world.said(pr).0, 1, "older heads stay silent");
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -34,4 +35,5 @@ async fn a_head_that_moves_during_the_review_is_reviewed_instead() {
     // The second webhook never arrives: whoever posts finds the live head.
     drop(world.deliveries());
     world.wait_for_review(pr, 2).await;
+    world.finish().await;
 }

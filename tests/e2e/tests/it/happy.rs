@@ -24,6 +24,7 @@ async fn a_signed_webhook_becomes_one_review_and_its_repetition_nothing() {
         (401, "bad signature")
     );
     assert_eq!(world.said(pr).0, 1);
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -35,4 +36,5 @@ async fn the_rights_of_each_role_are_enough() {
     }
     world.wait_for_review(pr, 1).await;
     world.sweep().await;
+    world.finish().await;
 }

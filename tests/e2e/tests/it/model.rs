@@ -14,13 +14,14 @@ async fn an_overloaded_model_is_asked_again_and_the_review_appears() {
     }
     world.wait_for_review(pr, 1).await;
     assert!(world.sim.messages().faults().unfired().is_empty());
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_killed_reviewer_is_replaced_once_its_lease_has_run_out() {
     let world = World::deploy().await;
-    let reviewer = world.stack.output("ReviewerFunction").unwrap();
-    let sweeper = world.stack.output("SweeperFunction").unwrap();
+    let reviewer = world.output("ReviewerFunction");
+    let sweeper = world.output("SweeperFunction");
     let timeout = Duration::from_secs(40);
     world.aws.reconfigure(reviewer, Some(timeout), &[]).await;
     world
@@ -40,4 +41,5 @@ async fn a_killed_reviewer_is_replaced_once_its_lease_has_run_out() {
     world.sweep().await;
     world.wait_for_review(pr, 1).await;
     assert_eq!(world.sim.messages().faults().count("POST /v1/messages"), 2);
+    world.finish().await;
 }

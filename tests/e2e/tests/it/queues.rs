@@ -8,8 +8,8 @@ use serde_json::json;
 #[tokio::test]
 async fn poison_goes_to_the_dead_letters_and_stops_nobody() {
     let world = World::deploy().await;
-    let queue = world.stack.output("CollectQueueUrl").unwrap();
-    let dead = world.stack.output("CollectDeadLettersUrl").unwrap();
+    let queue = world.output("CollectQueueUrl");
+    let dead = world.output("CollectDeadLettersUrl");
     world.aws.send(queue, "poison").await;
     let pr = world.open_pull("change");
     for delivery in world.deliveries() {
@@ -28,6 +28,7 @@ async fn poison_goes_to_the_dead_letters_and_stops_nobody() {
         )
         .await;
     assert_eq!(world.aws.take(dead).await.as_deref(), Some("poison"));
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -38,12 +39,12 @@ async fn findings_that_are_announced_twice_are_posted_once() {
         assert_eq!(world.deliver(&delivery).status, 202);
     }
     world.wait_for_review(pr, 1).await;
-    let bucket = world.stack.output("BucketName").unwrap();
+    let bucket = world.output("BucketName");
     let keys = world.aws.keys(bucket, "findings/").await;
     let [key] = keys.as_slice() else {
         panic!("{keys:?}");
     };
-    let post = world.stack.output("PostQueueUrl").unwrap();
+    let post = world.output("PostQueueUrl");
     let event = |bucket: &str| {
         json!({"Records": [{"eventSource": "aws:s3", "s3": {"bucket": {"name": bucket}, "object": {"key": key}}}]})
             .to_string()
@@ -52,13 +53,14 @@ async fn findings_that_are_announced_twice_are_posted_once() {
     world.aws.send(post, &event("somebody-elses")).await;
     world.wait_until_quiet(post).await;
     assert_eq!(world.said(pr).0, 1);
+    world.finish().await;
 }
 
 #[tokio::test]
 async fn a_job_whose_message_was_never_sent_is_finished_by_the_sweeper() {
     let world = World::deploy().await;
-    let intake = world.stack.output("IntakeFunction").unwrap();
-    let sweeper = world.stack.output("SweeperFunction").unwrap();
+    let intake = world.output("IntakeFunction");
+    let sweeper = world.output("SweeperFunction");
     let nowhere = "http://127.0.0.1:9/000000000000/nowhere";
     world
         .aws
@@ -76,4 +78,5 @@ async fn a_job_whose_message_was_never_sent_is_finished_by_the_sweeper() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     world.sweep().await;
     world.wait_for_review(pr, 1).await;
+    world.finish().await;
 }

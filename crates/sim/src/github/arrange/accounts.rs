@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::github::Github;
 use crate::github::render::node_id;
@@ -191,7 +194,10 @@ impl Github {
             }
         };
         let number = world.next_id();
-        let text = format!("github_pat_11SIMULATED0_madeUp{number:030}");
+        // Looks random, so that pieces of it are found nowhere else.
+        let digest = Sha256::digest(format!("simulated personal token {number}"));
+        let tail = URL_SAFE_NO_PAD.encode(digest).replace(['-', '_'], "x");
+        let text = format!("github_pat_11SIMULATED0_madeUp{tail}");
         world.tokens.insert(
             text.clone(),
             Token {
