@@ -2,6 +2,7 @@
 
 mod app;
 mod objects;
+mod purses;
 mod queues;
 
 use std::time::Duration;

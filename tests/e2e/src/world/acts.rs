@@ -26,7 +26,12 @@ impl World {
         let code = format!(
             "class Step{step} {{\n  void run() {{\n    try {{\n      {SOURCE}({step});\n    }} catch (Exception e) {{\n    }}\n  }}\n}}\n"
         );
-        let commit = Commit::by("dana", "step").write(file, code);
+        self.push_file(branch, &file, &code);
+    }
+
+    /// Pushes a commit with one file to a branch.
+    pub fn push_file(&self, branch: &str, path: &str, text: &str) {
+        let commit = Commit::by("dana", "step").write(path, text);
         self.sim.github().commit(REPO, branch, &commit).unwrap();
     }
 

@@ -1,5 +1,7 @@
 //! What a run left behind, searched for what must not be in it.
 
+use serde_json::Value;
+
 use super::{REPO, World, setting};
 use crate::Sentinels;
 
@@ -73,6 +75,17 @@ impl World {
         false
     }
 
+    /// Returns the lines of the functions that count something under a metric's name.
+    pub fn counted(&self, metric: &str) -> Vec<Value> {
+        let output = self.emulator.functions_output().unwrap();
+        output
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter_map(|kept| serde_json::from_str::<Value>(kept["line"].as_str()?).ok())
+            .filter(|line| line.get("_aws").is_some() && line.get(metric).is_some())
+            .collect()
+    }
+
     /// Returns the lines that leak.
     fn guilty(&self, text: &str) -> String {
         text.lines()
@@ -87,9 +100,12 @@ impl World {
         let output = self.emulator.functions_output().unwrap_or_default();
         let lines: Vec<&str> = output.lines().collect();
         let from = lines.len().saturating_sub(60);
-        eprintln!(
-            "---- end of the functions' output\n{}",
-            lines[from..].join("\n")
-        );
+        #[expect(clippy::print_stderr, reason = "the test that failed shows it")]
+        {
+            eprintln!(
+                "---- end of the functions' output\n{}",
+                lines[from..].join("\n")
+            );
+        }
     }
 }

@@ -1,8 +1,11 @@
-//! The model fails.
+//! The model fails, or whoever asks it.
 
 use std::time::Duration;
 
-use mirilla_tests::World;
+use mirilla_tests::{REPO, World};
+
+const CONFLICT: &str =
+    "class Total {\n<<<<<<< HEAD\n  int sum = 1;\n=======\n  int sum = 2;\n>>>>>>> topic\n}\n";
 
 #[tokio::test]
 async fn an_overloaded_model_is_asked_again_and_the_review_appears() {
@@ -18,6 +21,44 @@ async fn an_overloaded_model_is_asked_again_and_the_review_appears() {
 }
 
 #[tokio::test]
+async fn a_model_that_stays_down_leaves_the_fixed_checks_and_calls_nothing_clean() {
+    let world = World::deploy().await;
+    let (queue, reviewer) = (
+        world.output("ReviewQueueUrl"),
+        world.output("ReviewerFunction"),
+    );
+    world.break_model();
+    world.push_file("change", "Total.java", CONFLICT);
+    let pr = world.open_pull("change");
+    for delivery in world.deliveries() {
+        assert_eq!(world.deliver(&delivery).status, 202);
+    }
+    world.wait_for_model_calls(1).await;
+    // Ten tries take twenty minutes. The eight in the middle are received here instead.
+    world.aws.feed(reviewer, false).await;
+    world.aws.receive_until(queue, 9).await;
+    assert_eq!(world.said(pr).0, 0, "so far the model may come back");
+    world.aws.feed(reviewer, true).await;
+    world.wait_for_review(pr, 1).await;
+
+    let review = &world.sim.github().reviews(REPO, pr).unwrap()[0];
+    assert!(review.body.contains("**Failed review**"), "{}", review.body);
+    assert!(
+        review.body.contains("0 of 2 changed files read"),
+        "{}",
+        review.body
+    );
+    assert_ne!(review.state, "APPROVED");
+    assert_eq!(review.comments[0].path, "Total.java");
+    let reviews = world.counted("reviews");
+    assert_eq!(reviews.len(), 1, "{reviews:?}");
+    assert_eq!(reviews[0]["outcome"], "failed");
+    assert_eq!(world.counted("floor_hits")[0]["check"], "conflict-marker");
+    assert_eq!(world.sim.messages().charged().calls, 0);
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_killed_reviewer_is_replaced_once_its_lease_has_run_out() {
     let world = World::deploy().await;
     let reviewer = world.output("ReviewerFunction");
@@ -29,7 +70,7 @@ async fn a_killed_reviewer_is_replaced_once_its_lease_has_run_out() {
         .reconfigure(sweeper, None, &[("MIRILLA_LOST_SECONDS", "1")])
         .await;
     let pr = world.open_pull("change");
-    world.slow_model(Duration::from_secs(60));
+    world.slow_model(Duration::from_secs(20));
     for delivery in world.deliveries() {
         assert_eq!(world.deliver(&delivery).status, 202);
     }
@@ -41,5 +82,21 @@ async fn a_killed_reviewer_is_replaced_once_its_lease_has_run_out() {
     world.sweep().await;
     world.wait_for_review(pr, 1).await;
     assert_eq!(world.sim.messages().faults().count("POST /v1/messages"), 2);
+    let charged = world.sim.messages().charged();
+    assert_eq!(charged.calls, 2, "the provider bills the killed one too");
+    let purses = world.aws.purses(world.output("MeterTableName")).await;
+    let kinds: Vec<&str> = purses
+        .keys()
+        .filter_map(|key| key.split('/').next())
+        .collect();
+    assert_eq!(kinds, ["account", "repository", "review"], "{purses:?}");
+    for (purse, taken) in purses {
+        assert!(
+            charged.pico_usd <= taken,
+            "{purse}: {taken} is less than was spent"
+        );
+        // The smallest cap of all, a review's: $1.
+        assert!(taken <= 1_000_000_000_000, "{purse}: {taken}");
+    }
     world.finish().await;
 }

@@ -32,6 +32,46 @@ async fn poison_goes_to_the_dead_letters_and_stops_nobody() {
 }
 
 #[tokio::test]
+async fn a_job_that_died_of_an_outage_is_redriven_and_reviewed_once() {
+    let world = World::deploy().await;
+    let queue = world.output("CollectQueueUrl");
+    let dead = world.output("CollectDeadLettersUrl");
+    let collector = world.output("CollectorFunction");
+    let github = world.sim.github_api_url();
+    let point_at = async |url: &str| {
+        let variables = [("MIRILLA_GITHUB_API_URL", url)];
+        world.aws.reconfigure(collector, None, &variables).await;
+    };
+    point_at("http://127.0.0.1:9").await;
+    // Ten tries take half an hour; two are as dead.
+    world.aws.die_after(queue, 2).await;
+    let pr = world.open_pull("change");
+    for delivery in world.deliveries() {
+        assert_eq!(world.deliver(&delivery).status, 202);
+    }
+    let limit = Duration::from_secs(60);
+    world
+        .wait(
+            "the job among the dead letters",
+            limit,
+            async || match world.aws.depth(dead).await {
+                1 => Ok(()),
+                other => Err(format!("{other} dead letters")),
+            },
+        )
+        .await;
+    assert_eq!(world.said(pr).0, 0);
+    assert_eq!(world.sim.messages().charged().calls, 0);
+
+    point_at(&github).await;
+    assert_eq!(world.aws.redrive(dead, queue).await, 1);
+    world.wait_for_review(pr, 1).await;
+    world.wait_until_quiet(queue).await;
+    assert_eq!(world.said(pr).0, 1);
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn findings_that_are_announced_twice_are_posted_once() {
     let world = World::deploy().await;
     let pr = world.open_pull("change");
