@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use mirilla_ports::AskDeliveries;
 use mirilla_ports::deliveries::{DeliveriesAnswer, DeliveriesFailure, DeliveriesRequest};
+use mirilla_sweeper::handle;
 
 use crate::support::{Line, World};
 
@@ -51,22 +52,25 @@ async fn webhook_too_large_for_lambda_is_read_by_intakes_rules() {
 
 #[tokio::test]
 async fn two_sweepers_at_a_time_ask_once() {
-    let world = World::new();
-    world.open_pull("lost", 502);
-    world.advance(5);
-    let line = world.line();
-    let other = world.sweeper(&["acme"], Some(world.line()));
-    *line.meanwhile.lock().unwrap() = Some(other);
-    let sweeper = world.sweeper(&["acme"], Some(line));
-    let swept = world.next_run(&sweeper).await;
-    assert_eq!(world.sent().len(), 1, "the other one asked");
-    assert_eq!(swept.redelivered, 0);
-    // The control: without the other one, this one asks.
-    let world = World::new();
-    world.open_pull("lost", 502);
-    world.advance(5);
-    let sweeper = world.sweeper(&["acme"], Some(world.line()));
-    assert_eq!(world.next_run(&sweeper).await.redelivered, 1);
+    // With a bookmark of an earlier run, and without; and the control: alone, this one asks.
+    for (ran_before, overlap) in [(true, true), (false, true), (true, false), (false, false)] {
+        let world = World::new();
+        world.open_pull("lost", 502);
+        let line = world.line();
+        let sweeper = world.sweeper(&["acme"], Some(Arc::<Line>::clone(&line)));
+        if ran_before {
+            let swept = handle(&sweeper).await.unwrap();
+            assert_eq!(swept.redelivered, 0, "it may still arrive");
+        }
+        world.advance(5);
+        if overlap {
+            let other = world.sweeper(&["acme"], Some(world.line()));
+            *line.meanwhile.lock().unwrap() = Some(other);
+        }
+        let swept = world.next_run(&sweeper).await;
+        assert_eq!(world.sent().len(), 1, "{ran_before} {overlap}");
+        assert_eq!(swept.redelivered, u64::from(!overlap), "{ran_before}");
+    }
 }
 
 #[tokio::test]

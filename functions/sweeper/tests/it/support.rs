@@ -171,7 +171,7 @@ pub(crate) struct Line {
     pub(crate) said: Mutex<String>,
     /// How often it was asked.
     pub(crate) asked: AtomicUsize,
-    /// A sweeper that runs while the first question is being answered.
+    /// A sweeper that runs while the answer to the first question is on its way.
     pub(crate) meanwhile: Mutex<Option<State>>,
 }
 
@@ -179,15 +179,15 @@ pub(crate) struct Line {
 impl AskDeliveries for Line {
     async fn ask(&self, request: &DeliveriesRequest) -> DeliveriesAnswer {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        let other = self.meanwhile.lock().unwrap().take();
-        if let Some(other) = other {
-            handle(&other).await.unwrap();
-        }
         let question = serde_json::to_value(request).unwrap();
         let answer = mirilla_minter::handle(&self.minter, &question).await;
         let answer = serde_json::to_string(&answer.unwrap()).unwrap();
         let said = format!("{question}\n{answer}\n");
         self.said.lock().unwrap().push_str(&said);
+        let other = self.meanwhile.lock().unwrap().take();
+        if let Some(other) = other {
+            handle(&other).await.unwrap();
+        }
         serde_json::from_str(&answer).unwrap()
     }
 }
