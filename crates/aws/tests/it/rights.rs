@@ -120,6 +120,7 @@ async fn ledger_and_heads_need_get_put_and_query() {
     let worker = allowed(&world, "worker", &rights).await;
     let ledger = DynamoLedger::new(worker.dynamodb(), LEDGER, clock());
     mirilla_contract::ledger(&ledger, SystemClock.now()).await;
+    mirilla_contract::bookmarks(&ledger).await;
     assert!(
         ledger
             .job(&sample::job('a', sample::at(0)).id)
