@@ -4,8 +4,11 @@ mod app;
 mod objects;
 mod purses;
 mod queues;
+mod tried;
 
 use std::time::Duration;
+
+pub use tried::Verdict;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;

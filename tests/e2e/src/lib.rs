@@ -13,6 +13,6 @@ mod aws;
 mod leaks;
 mod world;
 
-pub use aws::Services;
+pub use aws::{Services, Verdict};
 pub use leaks::Sentinels;
 pub use world::{Answer, REPO, Setting, World};

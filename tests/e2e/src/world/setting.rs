@@ -51,6 +51,13 @@ impl World {
             .parameter("ModelUrl", sim.messages().url())
             .parameter("DebounceSeconds", "0")
             .parameter("Architecture", "x86_64");
+        let app = AppOptions::default();
+        let request = if setting.app {
+            // Only the App itself may ask GitHub for its name, and no function that posts is the App.
+            request.parameter("AppSlug", &app.slug)
+        } else {
+            request
+        };
         let stack = Stack::deploy(&emulator.endpoint(), &request).unwrap();
         let mut world = Self {
             aws: Services::new(&emulator.endpoint()),
@@ -67,8 +74,7 @@ impl World {
         world.keep("WebhookSecretArn", HOOK_SECRET).await;
         world.keep("ModelKeyArn", MODEL_KEY).await;
         if setting.app {
-            let options = AppOptions::default();
-            world.aws.connect_app(world.stack.name(), &options).await;
+            world.aws.connect_app(world.stack.name(), &app).await;
         } else {
             world.fill_tokens().await;
         }

@@ -7,6 +7,8 @@ use crate::Sentinels;
 
 /// What every signed address carries. One in a log would be a right in a log.
 const SIGNED: &str = "X-Amz-Signature";
+/// What the App's own tokens begin with; they are made anew each time.
+const TOKEN: &str = "ghs_";
 /// The queues whose messages may be there still, and those that keep the dead.
 const QUEUES: [&str; 6] = [
     "CollectQueueUrl",
@@ -48,6 +50,9 @@ impl World {
             }
         }
         assert!(!output.contains(SIGNED), "a signed address was logged");
+        for searched in [&output, &messages] {
+            assert!(!searched.contains(TOKEN), "a token of the App's leaked");
+        }
         assert!(
             self.source_travelled().await,
             "the source is in no snapshot and no prompt: what could have leaked?"

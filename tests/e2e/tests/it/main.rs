@@ -12,3 +12,4 @@ mod forge;
 mod happy;
 mod model;
 mod queues;
+mod roles;
