@@ -18,6 +18,7 @@ struct Seen {
 /// Looks at every child of a process.
 fn children(parent: u32) -> BTreeMap<String, Seen> {
     let mut seen = BTreeMap::new();
+    let own = fs::read_to_string(format!("/proc/{parent}/cmdline")).unwrap_or_default();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let path = entry.path();
         let Ok(stat) = fs::read_to_string(path.join("stat")) else {
@@ -34,6 +35,10 @@ fn children(parent: u32) -> BTreeMap<String, Seen> {
         let Ok(command) = fs::read_to_string(path.join("cmdline")) else {
             continue;
         };
+        // Between fork and exec it is a copy of its parent, and nobody's child yet.
+        if command == own {
+            continue;
+        }
         let Some(stage) = command.split('\0').nth(2).map(ToOwned::to_owned) else {
             continue;
         };
