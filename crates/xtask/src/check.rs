@@ -89,7 +89,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mirilla-stack", &[]),
     ("mirilla-contract", &["mirilla-domain", "mirilla-ports"]),
     ("xtask", &["mirilla-localaws"]),
-    ("mirilla-tests", &["mirilla-localaws", "mirilla-sim"]),
+    (
+        "mirilla-tests",
+        // Connects the App as its operator does.
+        &["mirilla-localaws", "mirilla-sim", "mirilla-stack"],
+    ),
 ];
 
 /// A function that speaks to AWS alone.

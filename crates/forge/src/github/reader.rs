@@ -11,11 +11,13 @@ use mirilla_http::Client;
 use mirilla_ports::artifacts::ArtifactWriter;
 use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead};
 use mirilla_ports::{Clock, Entropy};
+use serde::Deserialize;
+use serde_json::json;
 use tokio::sync::OnceCell;
 
-use crate::github::api::{Api, Call, ReadBearer};
+use crate::github::api::{Api, ReadBearer};
 use crate::github::error::Named;
-use crate::github::identity::{Identity, User, Whoami};
+use crate::github::identity::{Identity, Whoami};
 use crate::github::{GithubSettings, archive, diff, existing, files, pull};
 use crate::token::{ReadToken, TokenSource};
 
@@ -24,6 +26,18 @@ const WHO: Named = Named {
     what: "the token's account",
     writes: false,
 };
+
+#[derive(Deserialize)]
+struct Viewed {
+    viewer: Viewer,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Viewer {
+    login: String,
+    database_id: u64,
+}
 
 /// Reads one repository of GitHub.
 ///
@@ -67,13 +81,20 @@ impl GithubReader {
     }
 
     async fn ask(&self) -> Result<Identity, ForgeError> {
-        let call = Call::get("GET /user", self.api.url(&["user"]));
-        let user: User = self
+        // `GET /user` refuses an App's token; this answers every kind, an App as `slug[bot]`.
+        let found: Viewed = self
             .api
-            .read_json(&call)
+            .query(
+                "POST /graphql (viewer)",
+                "query{viewer{login databaseId}}",
+                json!({}),
+            )
             .await
             .map_err(|error| error.into_forge(WHO))?;
-        Ok(Identity::new(user.login, user.id))
+        Ok(Identity::new(
+            found.viewer.login,
+            Some(found.viewer.database_id),
+        ))
     }
 }
 

@@ -104,10 +104,8 @@ async fn short_limits_are_waited_out_and_long_ones_handed_back() {
 async fn plain_token_asks_once_whose_it_is() {
     let clock = TestClock::new();
     let server = Script::start(&clock).await;
-    server.get(
-        "/user",
-        &json!({"login": "octo-user", "id": 9, "type": "User"}),
-    );
+    let viewer = json!({"data": {"viewer": {"login": "octo-user", "databaseId": 9}}});
+    server.add("POST", "/graphql", None, vec![Reply::json(200, &viewer)]);
     let review = |id: u64, login: &str, user: u64| json!({"id": id, "state": "COMMENTED", "body": "", "user": {"login": login, "id": user}});
     let reviews = [
         review(1, "octo-user", 9),
@@ -130,7 +128,7 @@ async fn plain_token_asks_once_whose_it_is() {
             "login and number must both agree"
         );
     }
-    assert_eq!(server.count("GET /user"), 1);
+    assert_eq!(server.count("POST /graphql"), 1);
     server.finish();
 }
 

@@ -260,7 +260,7 @@ fn enterprise_server_serves_everything_on_one_host() {
     let answer = world
         .call("POST", &world.gh().graphql_url(), Some(question))
         .json();
-    assert_eq!(answer["data"]["viewer"]["login"], "mirilla");
+    assert_eq!(answer["data"]["viewer"]["login"], "mirilla[bot]");
     let delivery = world.gh().take_deliveries().pop().unwrap();
     let host = delivery
         .headers

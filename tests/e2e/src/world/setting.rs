@@ -52,12 +52,6 @@ impl World {
             .parameter("DebounceSeconds", "0")
             .parameter("Architecture", "x86_64");
         let app = AppOptions::default();
-        let request = if setting.app {
-            // Only the App itself may ask GitHub for its name, and no function that posts is the App.
-            request.parameter("AppSlug", &app.slug)
-        } else {
-            request
-        };
         let stack = Stack::deploy(&emulator.endpoint(), &request).unwrap();
         let mut world = Self {
             aws: Services::new(&emulator.endpoint()),

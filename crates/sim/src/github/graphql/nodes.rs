@@ -33,6 +33,8 @@ pub(crate) enum Node<'a> {
     /// A name in a commit.
     GitActor(String, String, String),
     Actor(String),
+    /// Whose token it is; unlike an actor, an App is shown with its ending.
+    Viewer(String, u64),
     RateLimit(u32, u32, i64, u32),
     Connection(Page<'a>),
     Edge(Box<Self>, String),
@@ -93,7 +95,7 @@ impl Node<'_> {
             Self::Entry(..) => "TreeEntry",
             Self::GitActor(..) => "GitActor",
             Self::Actor(login) if login.ends_with("[bot]") => "Bot",
-            Self::Actor(_) => "User",
+            Self::Actor(_) | Self::Viewer(..) => "User",
             Self::RateLimit(..) => "RateLimit",
             Self::Connection(page) => page.kind,
             Self::Edge(..) => "Edge",

@@ -110,7 +110,11 @@ impl<'a> Run<'a> {
                         ))
                     })
             }
-            "viewer" => Ok(Found::One(Node::Actor(self.actor.to_owned()))),
+            "viewer" => {
+                let account = self.world.accounts.get(self.actor);
+                let id = account.map_or(0, |account| account.id);
+                Ok(Found::One(Node::Viewer(self.actor.to_owned(), id)))
+            }
             "rateLimit" => {
                 let balance = self.github.balance(self.caller, true);
                 Ok(Found::One(Node::RateLimit(
@@ -384,6 +388,8 @@ fn simple<'a>(node: &Node<'a>, field: &str) -> Resolved<'a> {
         (Node::Label(label), "name") => scalar(label.name.as_str()),
         // Logins of bots have no suffix here.
         (Node::Actor(login), "login") => scalar(login.trim_end_matches("[bot]")),
+        (Node::Viewer(login, _), "login") => scalar(login.as_str()),
+        (Node::Viewer(_, id), "databaseId") => scalar(*id),
         (Node::GitActor(name, ..), "name") => scalar(name.as_str()),
         (Node::GitActor(_, email, _), "email") => scalar(email.as_str()),
         (Node::GitActor(_, _, date), "date") => scalar(date.as_str()),
