@@ -50,7 +50,9 @@ impl Store {
         // The operator may have made the data directory a link; only what is below is not followed.
         let root = rustix::fs::open(path, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())
             .map_err(failed)?;
-        make_directory(root.as_fd(), temp).map_err(failed)?;
+        if make_directory(root.as_fd(), temp).map_err(failed)? {
+            rustix::fs::fsync(&root).map_err(failed)?;
+        }
         let temp = rustix::fs::openat(&root, temp, DIRECTORY, Mode::empty()).map_err(failed)?;
         Ok(Self {
             path: path.to_path_buf(),
@@ -69,20 +71,33 @@ impl Store {
         self.path.join(key)
     }
 
-    /// Opens a directory below the root, making it if asked; `NOENT` if it is not there.
-    pub(super) fn directory<'a>(
-        &self,
-        parts: impl IntoIterator<Item = &'a str>,
-        create: bool,
-    ) -> Result<OwnedFd, Errno> {
+    /// Opens a directory below the root; `NOENT` if it is not there.
+    fn directory<'a>(&self, parts: impl IntoIterator<Item = &'a str>) -> Result<OwnedFd, Errno> {
         let mut directory = self.root.try_clone().map_err(|error| errno(&error))?;
         for part in parts {
-            if create {
-                make_directory(directory.as_fd(), part)?;
-            }
             directory = rustix::fs::openat(&directory, part, DIRECTORY, Mode::empty())?;
         }
         Ok(directory)
+    }
+
+    /// Opens a directory below the root and makes what is missing of it. Also returns the directories
+    /// that got a new entry and are not on the disk yet: writing them here would leave the new ones
+    /// empty for so long that somebody else removes them.
+    pub(super) fn make_directories<'a>(
+        &self,
+        parts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(OwnedFd, Vec<OwnedFd>), Errno> {
+        let mut directory = self.root.try_clone().map_err(|error| errno(&error))?;
+        let mut changed = Vec::new();
+        for part in parts {
+            let made = make_directory(directory.as_fd(), part)?;
+            let below = rustix::fs::openat(&directory, part, DIRECTORY, Mode::empty())?;
+            let above = std::mem::replace(&mut directory, below);
+            if made {
+                changed.push(above);
+            }
+        }
+        Ok((directory, changed))
     }
 
     /// Reads an object of at most `limit_bytes`.
@@ -92,7 +107,7 @@ impl Store {
         // A pipe or device planted under the key must not block the reader.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = self
-            .directory(directory, false)
+            .directory(directory)
             .and_then(|directory| rustix::fs::openat(&directory, name, flags, Mode::empty()));
         let file = match opened {
             Ok(descriptor) => File::from(descriptor),
@@ -137,7 +152,7 @@ impl Store {
         let mut parts: Vec<&str> = key.split('/').collect();
         let name = parts.pop().unwrap_or(key);
         let outcome = self
-            .directory(parts, false)
+            .directory(parts)
             .and_then(|directory| rustix::fs::unlinkat(&directory, name, flags));
         match outcome {
             // Somebody else removed it, or wrote into it meanwhile.
@@ -173,7 +188,7 @@ impl Store {
         walk: &mut Walk,
     ) -> Result<(), Errno> {
         let parts = directory.split('/').filter(|part| !part.is_empty());
-        let opened = match self.directory(parts, false) {
+        let opened = match self.directory(parts) {
             Err(Errno::NOENT) => return Ok(()),
             opened => opened?,
         };
@@ -215,10 +230,11 @@ struct Walk {
     directories: Vec<String>,
 }
 
-fn make_directory(parent: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+/// Returns whether it is new.
+fn make_directory(parent: BorrowedFd<'_>, name: &str) -> Result<bool, Errno> {
     match rustix::fs::mkdirat(parent, name, Mode::RWXU) {
-        Ok(()) => rustix::fs::fsync(parent),
-        Err(Errno::EXIST) => Ok(()),
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
         Err(errno) => Err(errno),
     }
 }

@@ -15,7 +15,7 @@ use super::store::{Store, TEMP};
 use crate::LocalError;
 
 /// How often a publication is tried again because its directory was removed meanwhile.
-const PUBLISH_TRIES: u32 = 5;
+const PUBLISH_TRIES: u32 = 100;
 
 /// A temporary file; dropped, it is gone.
 pub(super) struct TempFile {
@@ -95,12 +95,15 @@ impl TempFile {
 
     fn place(&self, key: &Key, exclusive: bool) -> Result<(), Errno> {
         let (directory, name) = key.split();
-        let directory = self.store.directory(directory, true)?;
+        let (directory, changed) = self.store.make_directories(directory)?;
         let temp = self.store.temp();
         if exclusive {
             rustix::fs::linkat(temp, &self.name, &directory, name, AtFlags::empty())?;
         } else {
             rustix::fs::renameat(temp, &self.name, &directory, name)?;
+        }
+        for above in &changed {
+            rustix::fs::fsync(above)?;
         }
         rustix::fs::fsync(&directory)
     }
