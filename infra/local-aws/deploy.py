@@ -18,11 +18,15 @@ import time
 import zipfile
 
 import boto3
+from botocore.config import Config
 
 import template
 
 BUCKET = "mirilla-code"
 WAIT_SECONDS = 120
+# The emulator answers once a stack is made, however long that takes on a busy machine; a second request
+# would find the first one's stack.
+PATIENT = Config(read_timeout=300, retries={"total_max_attempts": 1})
 PAUSE_SECONDS = 0.05
 
 
@@ -126,6 +130,7 @@ def main() -> None:
             region_name=request["region"],
             aws_access_key_id=request["key_id"],
             aws_secret_access_key=request["secret"],
+            config=PATIENT,
         )
 
     try:
