@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use mirilla_domain::ids::Timestamp;
-use mirilla_http::{Client, ClientSettings, HeaderName, HttpError, Request, Sent};
+use mirilla_http::{Client, HttpError, Request, Sent};
 use mirilla_ports::clock::{Clock, Entropy};
 use mirilla_ports::model::{Answer, Model, ModelError, Question};
 use url::Url;
@@ -22,10 +22,6 @@ use crate::wire::{read_answer, read_failure, request_body};
 
 /// Largest answer that is read: 128,000 tokens of text stay well below it.
 const MAX_ANSWER_BYTES: u64 = 8 * 1024 * 1024;
-
-const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
-const API_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
-const ACCEPT: HeaderName = HeaderName::from_static("accept");
 
 /// Claude over the Messages API.
 pub struct AnthropicModel {
@@ -46,21 +42,7 @@ impl AnthropicModel {
     ) -> Result<Self, SettingsError> {
         let capability = settings.check()?;
         let url = settings.messages_url();
-        let host = url.host_str().unwrap_or_default();
-        let host = url
-            .port()
-            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let agent = concat!("mirilla/", env!("CARGO_PKG_VERSION"));
-        let mut client = ClientSettings::new([host], agent);
-        client.allow_plain_loopback = url.scheme() == "http";
-        client.allow_private_addresses = settings.allow_private_address;
-        client.connect_timeout = settings.connect_timeout;
-        // Nothing arrives while the model thinks, so silence is bounded like the whole call.
-        client.read_timeout = settings.request_timeout;
-        client.total_timeout = settings.request_timeout;
-        client.max_body_bytes = MAX_ANSWER_BYTES;
-        client.extra_ca_pem.clone_from(&settings.extra_ca_pem);
-        let http = Client::new(client).map_err(SettingsError::Client)?;
+        let http = settings.client(settings.request_timeout, MAX_ANSWER_BYTES)?;
         Ok(Self {
             settings,
             capability,
@@ -79,11 +61,9 @@ impl AnthropicModel {
     /// Makes one call of at most `limit`.
     async fn call(&self, body: Bytes, asked: Asked, limit: Duration) -> Result<Answer, Failure> {
         let request = Request::post(self.url.clone())
-            .secret_header(API_KEY, self.settings.api_key.clone())
-            .header(API_VERSION, self.settings.version.clone())
-            .header(ACCEPT, "application/json")
             .body("application/json", body)
             .timeout(limit);
+        let request = self.settings.with_key(request);
         let response = self.http.send(request).await.map_err(no_reply)?;
         let head = ReplyHead::read(response.status().as_u16(), self.clock.now(), |name| {
             response.header(name)

@@ -6,8 +6,7 @@
 
 use std::time::Duration;
 
-use mirilla_http::{Client, ClientSettings, HeaderName, HttpError, Request};
-use secrecy::ExposeSecret as _;
+use mirilla_http::{HttpError, Request};
 use serde::Deserialize;
 
 use crate::settings::{AnthropicSettings, SettingsError};
@@ -89,30 +88,8 @@ pub enum ProbeError {
 /// Says which part of the way does not work.
 pub async fn probe(settings: &AnthropicSettings) -> Result<ModelFacts, ProbeError> {
     settings.check()?;
-    let url = settings.model_url();
-    let host = url.host_str().unwrap_or_default();
-    let host = url
-        .port()
-        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-    let agent = concat!("mirilla/", env!("CARGO_PKG_VERSION"));
-    let mut client = ClientSettings::new([host], agent);
-    client.allow_plain_loopback = url.scheme() == "http";
-    client.allow_private_addresses = settings.allow_private_address;
-    client.connect_timeout = settings.connect_timeout;
-    client.total_timeout = PROBE_TIMEOUT;
-    client.max_body_bytes = MAX_ANSWER_BYTES;
-    client.extra_ca_pem.clone_from(&settings.extra_ca_pem);
-    let client = Client::new(client).map_err(SettingsError::Client)?;
-    let request = Request::get(url)
-        .secret_header(
-            HeaderName::from_static("x-api-key"),
-            settings.api_key.expose_secret().to_owned().into(),
-        )
-        .header(
-            HeaderName::from_static("anthropic-version"),
-            settings.version.clone(),
-        )
-        .header(HeaderName::from_static("accept"), "application/json");
+    let client = settings.client(PROBE_TIMEOUT, MAX_ANSWER_BYTES)?;
+    let request = settings.with_key(Request::get(settings.model_url()));
     let response = client
         .send(request)
         .await

@@ -6,10 +6,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use mirilla_http::{Client, ClientSettings, HeaderName, Request};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
 use crate::capability::{Capability, UnknownModel, check_model};
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const API_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
+const ACCEPT: HeaderName = HeaderName::from_static("accept");
 
 /// The provider's own endpoint.
 pub const DEFAULT_ENDPOINT: &str = "https://api.anthropic.com/";
@@ -239,6 +244,38 @@ impl AnthropicSettings {
             path.pop_if_empty().extend(["v1", "models", &self.model]);
         }
         url
+    }
+
+    /// Returns a client for the endpoint's host and no other, whose calls end after `limit`.
+    pub(crate) fn client(
+        &self,
+        limit: Duration,
+        max_body_bytes: u64,
+    ) -> Result<Client, SettingsError> {
+        let host = self.endpoint.host_str().unwrap_or_default();
+        let host = self
+            .endpoint
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let agent = concat!("mirilla/", env!("CARGO_PKG_VERSION"));
+        let mut client = ClientSettings::new([host], agent);
+        client.allow_plain_loopback = self.endpoint.scheme() == "http";
+        client.allow_private_addresses = self.allow_private_address;
+        client.connect_timeout = self.connect_timeout;
+        // Nothing arrives while the model thinks, so silence is bounded like the whole call.
+        client.read_timeout = limit;
+        client.total_timeout = limit;
+        client.max_body_bytes = max_body_bytes;
+        client.extra_ca_pem.clone_from(&self.extra_ca_pem);
+        Client::new(client).map_err(SettingsError::Client)
+    }
+
+    /// Returns a request with the key and the version of the API.
+    pub(crate) fn with_key(&self, request: Request) -> Request {
+        request
+            .secret_header(API_KEY, self.api_key.clone())
+            .header(API_VERSION, self.version.clone())
+            .header(ACCEPT, "application/json")
     }
 
     fn check_endpoint(&self) -> Result<(), SettingsError> {

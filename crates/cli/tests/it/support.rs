@@ -41,7 +41,7 @@ pub(crate) fn mirilla(
     let writer = std::thread::spawn(move || drop(input.write_all(&bytes)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (
         output.status.code().unwrap_or(-1),
         text(output.stdout),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mirilla_sim::{Sim, TEST_APP_KEY};
 use serde_json::{Value, json};
 
-use super::support::{Account, Proxy, Ran, StackUnderTest, environment, github, run};
+use super::support::{Account, Proxy, Ran, StackUnderTest, app_key, environment, github, run};
 
 /// What the doctor said.
 struct Diagnosis {
@@ -64,20 +64,13 @@ fn healthy(
 
 fn heal(stack: &StackUnderTest, account: &Account, sim: &Sim, name: &str) {
     stack.put_secret("ModelKeyArn", sim.messages().api_key());
-    let web = sim.github().website_url();
-    let arguments = [
-        "app",
-        "key",
-        "--pem",
-        "-",
-        "--stack",
+    let ran = app_key(
+        sim,
         name,
-        "--app-id",
-        "4242",
-        "--github-url",
-        &web,
-    ];
-    let ran = run(&arguments, TEST_APP_KEY.as_bytes(), &account.environment());
+        &["--app-id", "4242"],
+        TEST_APP_KEY,
+        &account.environment(),
+    );
     assert_eq!(ran.code, 0, "{}", ran.said());
 }
 

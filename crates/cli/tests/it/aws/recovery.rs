@@ -5,7 +5,9 @@ use mirilla_sim::{Fault, Sim, TEST_APP_KEY};
 use serde_json::json;
 
 use super::app::{assert_connected, create, press};
-use super::support::{Account, Proxy, Ran, environment, form_of, get, github, run};
+use super::support::{
+    Account, Creating, Proxy, Ran, StackUnderTest, app_key, environment, form_of, get, github, run,
+};
 
 const CONVERSION: &str = "POST /app-manifests/{code}/conversions";
 
@@ -54,36 +56,51 @@ const FAILING: [Failing; 5] = [
 ];
 
 fn key(sim: &Sim, stack: &str, more: &[&str], environment: &[(String, String)]) -> Ran {
-    let web = sim.github().website_url();
-    let mut arguments = vec![
-        "app",
-        "key",
-        "--pem",
-        "-",
-        "--stack",
+    app_key(sim, stack, more, TEST_APP_KEY, environment)
+}
+
+/// An App was made, and one step after that fails, again and again.
+struct Broken {
+    sim: Sim,
+    stack: StackUnderTest,
+    proxy: Proxy,
+    creating: Creating,
+    /// The address that the browser was sent back to.
+    back: String,
+}
+
+fn broken(account: &Account, failing: &Failing) -> Broken {
+    let sim = github();
+    let stack = account.deploy(failing.name, &sim, &[]);
+    let proxy = Proxy::start(&account.endpoint());
+    let creating = create(failing.name, &sim, &environment(&proxy.url));
+    let about = if failing.about.is_empty() {
+        ""
+    } else {
+        stack.output(failing.about)
+    };
+    proxy.refuse(failing.operation, about);
+    let back = press(&sim, &creating.address);
+    Broken {
+        sim,
         stack,
-        "--github-url",
-        &web,
-    ];
-    arguments.extend_from_slice(more);
-    run(&arguments, TEST_APP_KEY.as_bytes(), environment)
+        proxy,
+        creating,
+        back,
+    }
 }
 
 #[test]
 fn each_step_that_failed_is_done_by_the_page_s_button() {
     let account = Account::new();
     for failing in FAILING {
-        let sim = github();
-        let stack = account.deploy(failing.name, &sim, &[]);
-        let proxy = Proxy::start(&account.endpoint());
-        let creating = create(failing.name, &sim, &environment(&proxy.url));
-        let about = if failing.about.is_empty() {
-            ""
-        } else {
-            stack.output(failing.about)
-        };
-        proxy.refuse(failing.operation, about);
-        let back = press(&sim, &creating.address);
+        let Broken {
+            sim,
+            stack,
+            proxy,
+            creating,
+            back,
+        } = broken(&account, &failing);
         let page = get(&back);
         assert_eq!(page.status, 502, "{}: {}", failing.name, page.body);
         let text = page.text();
@@ -114,17 +131,13 @@ fn each_step_that_failed_is_done_by_the_page_s_button() {
 fn each_step_that_failed_is_done_by_another_process_with_another_key_file() {
     let account = Account::new();
     for failing in FAILING {
-        let sim = github();
-        let stack = account.deploy(failing.name, &sim, &[]);
-        let proxy = Proxy::start(&account.endpoint());
-        let creating = create(failing.name, &sim, &environment(&proxy.url));
-        let about = if failing.about.is_empty() {
-            ""
-        } else {
-            stack.output(failing.about)
-        };
-        proxy.refuse(failing.operation, about);
-        let back = press(&sim, &creating.address);
+        let Broken {
+            sim,
+            stack,
+            proxy: _refusing,
+            creating,
+            back,
+        } = broken(&account, &failing);
         assert_eq!(get(&back).status, 502);
         let said = creating.kill();
         let hint = format!(
@@ -243,27 +256,15 @@ fn key_of_another_app_or_another_key_changes_nothing() {
     );
 
     let other = other_pem();
-    let web = sim.github().website_url();
-    let arguments = [
-        "app",
-        "key",
-        "--pem",
-        "-",
-        "--stack",
-        "prod",
-        "--app-id",
-        "4242",
-        "--github-url",
-        &web,
-    ];
-    let ran = run(&arguments, other.as_bytes(), &env);
+    let with = |pem: &str| app_key(&sim, "prod", &["--app-id", "4242"], pem, &env);
+    let ran = with(&other);
     assert_eq!(ran.code, 1, "{}", ran.said());
     assert!(
         ran.stderr.contains("SHA256:"),
         "names the key: {}",
         ran.stderr
     );
-    let ran = run(&arguments, b"no key SENTINEL", &env);
+    let ran = with("no key SENTINEL");
     assert!(
         ran.code == 1 && ran.stderr.contains("PEM") && !ran.said().contains("SENTINEL"),
         "{}",
@@ -292,20 +293,7 @@ fn key_of_another_app_or_another_key_changes_nothing() {
     let elsewhere = Sim::start(rotated).unwrap();
     let second = account.deploy("second", &elsewhere, &[]);
     import(&second, TEST_APP_KEY);
-    let web = elsewhere.github().website_url();
-    let arguments = [
-        "app",
-        "key",
-        "--pem",
-        "-",
-        "--stack",
-        "second",
-        "--app-id",
-        "4242",
-        "--github-url",
-        &web,
-    ];
-    let ran = run(&arguments, other.as_bytes(), &env);
+    let ran = app_key(&elsewhere, "second", &["--app-id", "4242"], &other, &env);
     assert_eq!(ran.code, 1, "{}", ran.said());
     assert!(
         ran.stderr.contains("one private key in its life"),
@@ -359,7 +347,7 @@ fn pkcs8(private: &str) -> Vec<u8> {
 }
 
 /// Puts a key into KMS behind the program's back.
-fn import(stack: &super::support::StackUnderTest, private: &str) {
+fn import(stack: &StackUnderTest, private: &str) {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     let parameters = stack

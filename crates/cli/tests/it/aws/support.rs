@@ -7,7 +7,7 @@ mod proxy;
 
 pub(crate) use account::{Account, StackUnderTest, environment};
 pub(crate) use browser::{Answer, form_of, get, post, send};
-pub(crate) use program::{Creating, Ran, run};
+pub(crate) use program::{Creating, Ran, app_key, run};
 pub(crate) use proxy::Proxy;
 
 use mirilla_sim::{AccountKind, Sim, SimOptions};

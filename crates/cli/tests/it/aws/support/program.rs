@@ -1,7 +1,11 @@
 //! The program, run as an operator runs it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStderr, Command, Stdio};
+
+use mirilla_sim::Sim;
+
+use crate::support::mirilla;
 
 /// What came of a run.
 #[derive(Debug)]
@@ -18,36 +22,32 @@ impl Ran {
     }
 }
 
-fn command(arguments: &[&str], environment: &[(String, String)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mirilla"));
-    command
-        .args(arguments)
-        .env_clear()
-        .env("PATH", std::env::var("PATH").unwrap())
-        // No profile of the person who runs the tests.
-        .env("HOME", "/nonexistent")
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
-}
-
 /// Runs the program to its end.
 pub(crate) fn run(arguments: &[&str], stdin: &[u8], environment: &[(String, String)]) -> Ran {
-    let mut child = command(arguments, environment)
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let bytes = stdin.to_vec();
-    let writer = std::thread::spawn(move || drop(input.write_all(&bytes)));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
+    // No profile of the person who runs the tests.
+    let mut variables = vec![("HOME", "/nonexistent")];
+    variables.extend(environment.iter().map(|(n, v)| (n.as_str(), v.as_str())));
+    let (code, stdout, stderr) = mirilla(arguments, stdin, &variables);
     Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
+        code,
+        stdout,
+        stderr,
     }
+}
+
+/// Runs `mirilla app key` with a private key on standard input.
+pub(crate) fn app_key(
+    sim: &Sim,
+    stack: &str,
+    more: &[&str],
+    pem: &str,
+    environment: &[(String, String)],
+) -> Ran {
+    let web = sim.github().website_url();
+    let mut arguments = vec!["app", "key", "--pem", "-", "--stack", stack];
+    arguments.extend(["--github-url", web.as_str()]);
+    arguments.extend_from_slice(more);
+    run(&arguments, pem.as_bytes(), environment)
 }
 
 /// `mirilla app create`, waiting for the browser.
@@ -61,8 +61,15 @@ pub(crate) struct Creating {
 
 impl Creating {
     pub(crate) fn start(arguments: &[&str], environment: &[(String, String)]) -> Self {
-        let mut child = command(arguments, environment)
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mirilla"))
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var("PATH").unwrap())
+            .env("HOME", "/nonexistent")
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
