@@ -168,14 +168,7 @@ pub(super) async fn remaining(
 }
 
 fn said(error: &StackError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    format!("{text}; {}", error.hint())
+    format!("{}; {}", mirilla_telemetry::chain(error), error.hint())
 }
 
 async fn describe(stack: &Stack, app: &App) -> Result<String, String> {
