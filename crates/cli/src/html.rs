@@ -158,7 +158,7 @@ fn write(out: &mut String, page: &Page) {
 fn write_file(out: &mut String, file: &FileView) {
     let _ = write!(
         out,
-        "<section class=file><h2><code>{}</code> <small>{}</small></h2><table class=diff>",
+        "<section class=file><h2><code>{}</code> <small>{}</small></h2><table class=diff><col class=n><col class=n><col>",
         escape(&file.path),
         escape(&file.note)
     );

@@ -111,9 +111,10 @@ impl Report {
 
     /// Returns the counts in a sentence.
     pub(super) fn summary(&self) -> String {
+        let checks = self.checks.len();
         format!(
-            "{} checks: {} failed, {} with warnings",
-            self.checks.len(),
+            "{checks} {}: {} failed, {} with warnings",
+            if checks == 1 { "check" } else { "checks" },
             self.count(Level::Fail),
             self.count(Level::Warn)
         )

@@ -68,8 +68,11 @@ fn summary(previewed: &Previewed) -> String {
         .count();
     let model = match previewed.review.model.as_str() {
         "" => format!(
-            "no model was asked, so {} files were not read by one",
-            coverage.len()
+            "no model was asked, so {} not read by one",
+            match coverage.len() {
+                1 => "1 file was".to_owned(),
+                files => format!("{files} files were"),
+            }
         ),
         model => format!(
             "{model} read {read} of {} files for {}",
