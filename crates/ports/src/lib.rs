@@ -16,6 +16,7 @@ pub mod model;
 pub mod queue;
 pub mod secrets;
 pub mod tokens;
+pub mod tools;
 
 pub use artifacts::{ArtifactError, ArtifactWriter, Artifacts, GrantObjects, Grants};
 pub use clock::{Clock, Entropy};
@@ -27,3 +28,4 @@ pub use model::{Model, ModelError};
 pub use queue::{PutBack, Queue, QueueDepth, QueueError, QueueSend};
 pub use secrets::{SecretsError, WebhookSecrets};
 pub use tokens::{MintTokens, NoToken};
+pub use tools::{ToolOutput, ToolSpec, Toolbox};
