@@ -67,6 +67,12 @@ impl SimClock {
     pub fn set(&self, at: DateTime<Utc>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Reading::Pinned(at);
     }
+
+    /// Lets the clock run with the machine's again.
+    pub fn resume(&self) {
+        let running = Reading::Running(TimeDelta::zero());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = running;
+    }
 }
 
 /// Writes a time the way both APIs do: `2026-11-29T10:00:00Z`.
@@ -90,6 +96,8 @@ mod tests {
         assert_eq!(clock.now(), start);
         clock.advance(Duration::from_secs(3600));
         assert_eq!(rfc3339(clock.now()), "2023-11-14T23:13:20Z");
+        clock.resume();
+        assert!(machine_time() - clock.now() < TimeDelta::seconds(60));
     }
 
     #[test]

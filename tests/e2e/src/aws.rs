@@ -1,6 +1,7 @@
 //! The emulator's services, as an operator sees them.
 
 mod app;
+mod bookmarks;
 mod objects;
 mod purses;
 mod queues;

@@ -27,8 +27,17 @@ impl Sentinels {
     pub fn add(&mut self, name: &str, value: &str) {
         let digits = value.bytes().all(|byte| byte.is_ascii_hexdigit());
         let length = if digits { HEX_PIECE } else { PIECE };
+        self.add_pieces(name, value.as_bytes(), length);
+    }
+
+    /// Adds a value that is no text, under the same conditions.
+    pub fn add_bytes(&mut self, name: &str, value: &[u8]) {
+        self.add_pieces(name, value, PIECE);
+    }
+
+    fn add_pieces(&mut self, name: &str, value: &[u8], length: usize) {
         assert!(value.len() >= length, "{name} is too short");
-        for piece in value.as_bytes().windows(length) {
+        for piece in value.windows(length) {
             for (form, bytes) in forms(piece) {
                 let same = self.forms.entry(bytes.len()).or_default();
                 same.entry(bytes).or_insert_with(|| (name.to_owned(), form));

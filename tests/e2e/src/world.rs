@@ -5,6 +5,7 @@
 
 mod acts;
 mod harm;
+mod http;
 mod processes;
 mod setting;
 mod traces;
@@ -16,7 +17,7 @@ use serde_json::json;
 
 use crate::{Sentinels, Services};
 
-pub use acts::Answer;
+pub use http::Answer;
 pub use setting::Setting;
 
 /// The repository.

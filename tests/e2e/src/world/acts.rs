@@ -1,23 +1,10 @@
 //! What people and GitHub do.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::Duration;
-
 use mirilla_sim::{Commit, OpenPull, WebhookDelivery};
 use url::Url;
 
 use super::setting::{SOURCE, TITLE};
-use super::{REPO, World};
-
-/// What the front door answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The HTTP status.
-    pub status: u16,
-    /// The body.
-    pub text: String,
-}
+use super::{Answer, REPO, World};
 
 impl World {
     /// Pushes a commit with one more swallowed failure to a branch.
@@ -54,35 +41,8 @@ impl World {
 
     /// Posts a webhook through the function URL.
     pub fn deliver(&self, delivery: &WebhookDelivery) -> Answer {
-        let url = Url::parse(self.output("WebhookUrl")).unwrap();
-        let mut head = format!(
-            "POST /webhooks/github HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n",
-            url.host_str().unwrap(),
-            delivery.body.len()
-        );
-        for (name, value) in &delivery.headers {
-            if !name.eq_ignore_ascii_case("content-length") && !name.eq_ignore_ascii_case("host") {
-                head.push_str(&[name.as_str(), ": ", value.as_str(), "\r\n"].concat());
-            }
-        }
-        head.push_str("\r\n");
-        let mut stream = TcpStream::connect(("127.0.0.1", self.emulator.port())).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
-            .unwrap();
-        stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(&delivery.body).unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let status = answer
-            .split(' ')
-            .nth(1)
-            .and_then(|status| status.parse().ok());
-        let text = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-        Answer {
-            status: status.unwrap_or_else(|| panic!("not HTTP: {answer}")),
-            text: text.to_owned(),
-        }
+        let mut url = Url::parse(self.output("WebhookUrl")).unwrap();
+        url.set_path("/webhooks/github");
+        self.send("POST", &url, &delivery.headers, &delivery.body)
     }
 }

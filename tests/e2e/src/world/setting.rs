@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use mirilla_localaws::{Emulator, Options, Stack, StackRequest, project_root};
 use mirilla_sim::{
     AccountKind, AppOptions, Commit, GithubOptions, InstallOptions, MessagesOptions, Otherwise,
@@ -68,6 +70,7 @@ impl World {
         world.keep("WebhookSecretArn", HOOK_SECRET).await;
         world.keep("ModelKeyArn", MODEL_KEY).await;
         if setting.app {
+            world.watch_key(&app.private_key);
             world.aws.connect_app(world.stack.name(), &app).await;
         } else {
             world.fill_tokens().await;
@@ -82,6 +85,18 @@ impl World {
         let random = value.rsplit("madeUp").next().unwrap_or_default();
         self.sentinels.add(output, random);
         self.sim.sentinel(random);
+    }
+
+    /// Watches for an App's private key, as the file that holds it and as the number that it is.
+    fn watch_key(&mut self, pem: &str) {
+        let lines: Vec<&str> = pem.lines().filter(|line| !line.contains('-')).collect();
+        for line in &lines {
+            self.sim.sentinel(line);
+        }
+        let text = lines.concat();
+        self.sentinels.add("app key", &text);
+        let number = STANDARD.decode(&text).unwrap();
+        self.sentinels.add_bytes("app key", &number);
     }
 
     async fn fill_tokens(&mut self) {

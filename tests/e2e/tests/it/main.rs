@@ -8,6 +8,7 @@
     reason = "test code"
 )]
 
+mod deliveries;
 mod forge;
 mod happy;
 mod model;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mirilla_tests::{REPO, World};
+use serde_json::Value;
 
 const CONFLICT: &str =
     "class Total {\n<<<<<<< HEAD\n  int sum = 1;\n=======\n  int sum = 2;\n>>>>>>> topic\n}\n";
@@ -55,6 +56,47 @@ async fn a_model_that_stays_down_leaves_the_fixed_checks_and_calls_nothing_clean
     assert_eq!(reviews[0]["outcome"], "failed");
     assert_eq!(world.counted("floor_hits")[0]["check"], "conflict-marker");
     assert_eq!(world.sim.messages().charged().calls, 0);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_model_that_nobody_listens_for_leaves_the_fixed_checks_and_costs_nothing() {
+    let world = World::deploy().await;
+    let (queue, reviewer) = (
+        world.output("ReviewQueueUrl"),
+        world.output("ReviewerFunction"),
+    );
+    let nowhere = [("MIRILLA_MODEL_URL", "http://127.0.0.1:9")];
+    world.aws.reconfigure(reviewer, None, &nowhere).await;
+    world.push_file("change", "Total.java", CONFLICT);
+    let pr = world.open_pull("change");
+    for delivery in world.deliveries() {
+        assert_eq!(world.deliver(&delivery).status, 202);
+    }
+    // The first try fails; of the ten, all but it and the last are received here.
+    let failed = |run: &Value| run["stage"] == "reviewer" && run["outcome"] == "retry";
+    world
+        .wait("a first try", Duration::from_secs(60), async || {
+            let runs = world.counted("runs");
+            let any = runs.iter().any(failed);
+            any.then_some(()).ok_or(format!("{runs:?}"))
+        })
+        .await;
+    world.aws.feed(reviewer, false).await;
+    world.aws.receive_until(queue, 9).await;
+    assert_eq!(world.said(pr).0, 0, "so far the model may come back");
+    world.aws.feed(reviewer, true).await;
+    world.wait_for_review(pr, 1).await;
+
+    let review = &world.sim.github().reviews(REPO, pr).unwrap()[0];
+    assert!(review.body.contains("**Failed review**"), "{}", review.body);
+    assert_eq!(review.comments[0].path, "Total.java");
+    let reviews = world.counted("reviews");
+    assert_eq!(reviews.len(), 1, "{reviews:?}");
+    assert_eq!(reviews[0]["outcome"], "failed");
+    let purses = world.aws.purses(world.output("MeterTableName")).await;
+    assert!(!purses.is_empty(), "money was set aside, and given back");
+    assert!(purses.values().all(|taken| *taken == 0), "{purses:?}");
     world.finish().await;
 }
 
