@@ -69,12 +69,21 @@ impl S3Artifacts {
         }
     }
 
-    async fn read(&self, key: &str, limit: u64) -> Result<Vec<u8>, ArtifactError> {
+    /// Reads an object, or with a range and a tag, that part of exactly that object.
+    async fn read(
+        &self,
+        key: &str,
+        part: Option<(String, &str)>,
+        limit: u64,
+    ) -> Result<Vec<u8>, ArtifactError> {
+        let (range, tag) = part.unzip();
         let answer = self
             .client
             .get_object()
             .bucket(&self.bucket)
             .key(key)
+            .set_range(range)
+            .set_if_match(tag.map(str::to_owned))
             .send()
             .await
             .map_err(|error| read_error(key, error))?;
@@ -212,7 +221,22 @@ impl Artifacts for S3Artifacts {
 
     async fn get(&self, key: &str, limit_bytes: u64) -> Result<Vec<u8>, ArtifactError> {
         check_key(key)?;
-        self.read(key, limit_bytes).await
+        self.read(key, None, limit_bytes).await
+    }
+
+    async fn get_range(
+        &self,
+        object: &StoredObject,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, ArtifactError> {
+        check_key(&object.key)?;
+        let Some(last) = last_of(object, offset, length) else {
+            return Ok(Vec::new());
+        };
+        let range = format!("bytes={offset}-{last}");
+        self.read(&object.key, Some((range, &object.etag)), length)
+            .await
     }
 
     async fn list(&self, prefix: &str) -> Result<Vec<String>, ArtifactError> {
@@ -244,7 +268,18 @@ fn code<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Option<&str> {
         .and_then(ProvideErrorMetadata::code)
 }
 
+/// Returns the position of the last byte of a part of an object; `None` if the part is empty.
+pub(crate) fn last_of(object: &StoredObject, offset: u64, length: u64) -> Option<u64> {
+    let end = offset.saturating_add(length).min(object.size_bytes);
+    end.checked_sub(1).filter(|last| *last >= offset)
+}
+
 fn read_error(key: &str, error: SdkError<GetObjectError>) -> ArtifactError {
+    if code(&error) == Some("PreconditionFailed") {
+        return ArtifactError::Changed {
+            key: key.to_owned(),
+        };
+    }
     let missing = error
         .as_service_error()
         .is_some_and(GetObjectError::is_no_such_key);

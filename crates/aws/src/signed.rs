@@ -20,7 +20,7 @@ use mirilla_ports::artifacts::Right;
 use mirilla_ports::{ArtifactError, ArtifactWriter, Artifacts, Clock, Grants};
 use url::Url;
 
-use crate::artifacts::{check_key, check_prefix, unavailable};
+use crate::artifacts::{check_key, check_prefix, last_of, unavailable};
 use crate::retry::Backoff;
 use answer::Answer;
 pub use client::BucketClient;
@@ -94,30 +94,6 @@ impl SignedArtifacts {
             client,
             grants,
             clock,
-        }
-    }
-
-    /// Returns `length` bytes of an object from `offset` on, fewer at its end; only of exactly the
-    /// object that `object` describes, else [`ArtifactError::Changed`].
-    pub async fn get_range(
-        &self,
-        object: &StoredObject,
-        offset: u64,
-        length: u64,
-    ) -> Result<Vec<u8>, ArtifactError> {
-        let key = &object.key;
-        let end = offset.saturating_add(length).min(object.size_bytes);
-        let Some(last) = end.checked_sub(1).filter(|last| *last >= offset) else {
-            return Ok(Vec::new());
-        };
-        let request = Request::get(self.address(key, Right::Read)?)
-            .header(header::RANGE, format!("bytes={offset}-{last}"))
-            .header(header::IF_MATCH, object.etag.clone());
-        let answer = self.send(key, request, length).await?;
-        match answer.status {
-            StatusCode::PARTIAL_CONTENT => Ok(answer.body),
-            StatusCode::PRECONDITION_FAILED => Err(ArtifactError::Changed { key: key.clone() }),
-            _ => Err(self.refused(key, &answer)),
         }
     }
 
@@ -243,6 +219,28 @@ impl Artifacts for SignedArtifacts {
         let answer = self.send(key, request, limit_bytes).await?;
         match answer.status {
             StatusCode::OK => Ok(answer.body),
+            _ => Err(self.refused(key, &answer)),
+        }
+    }
+
+    async fn get_range(
+        &self,
+        object: &StoredObject,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, ArtifactError> {
+        let key = &object.key;
+        let Some(last) = last_of(object, offset, length) else {
+            check_key(key)?;
+            return Ok(Vec::new());
+        };
+        let request = Request::get(self.address(key, Right::Read)?)
+            .header(header::RANGE, format!("bytes={offset}-{last}"))
+            .header(header::IF_MATCH, object.etag.clone());
+        let answer = self.send(key, request, length).await?;
+        match answer.status {
+            StatusCode::PARTIAL_CONTENT => Ok(answer.body),
+            StatusCode::PRECONDITION_FAILED => Err(ArtifactError::Changed { key: key.clone() }),
             _ => Err(self.refused(key, &answer)),
         }
     }

@@ -5,6 +5,7 @@ use mirilla_ports::{ArtifactError, Artifacts};
 /// Checks an empty store.
 pub async fn artifacts(store: &dyn Artifacts) {
     objects_are_whole_and_tagged(store).await;
+    ranges_are_of_exactly_one_object(store).await;
     a_new_key_is_written_once(store).await;
     a_writer_leaves_all_or_nothing(store).await;
     listing_and_deleting_follow_prefixes(store).await;
@@ -33,6 +34,50 @@ async fn objects_are_whole_and_tagged(store: &dyn Artifacts) {
     assert_eq!(store.get("a/one", 100).await.unwrap(), b"hello");
     store.put("a/empty", b"").await.unwrap();
     assert_eq!(store.get("a/empty", 0).await.unwrap(), b"");
+}
+
+async fn ranges_are_of_exactly_one_object(store: &dyn Artifacts) {
+    let object = store.put("r/one", b"0123456789").await.unwrap();
+    for (offset, length, want) in [
+        (0, 4, "0123"),
+        (8, 4, "89"),
+        (9, 1, "9"),
+        (10, 4, ""),
+        (99, 4, ""),
+        (3, 0, ""),
+        (0, u64::MAX, "0123456789"),
+        (u64::MAX, u64::MAX, ""),
+    ] {
+        let range = store.get_range(&object, offset, length).await.unwrap();
+        assert_eq!(range, want.as_bytes(), "{length} from {offset}");
+    }
+    let large = store.put("r/large", &vec![7; 300_000]).await.unwrap();
+    assert_eq!(
+        store.get_range(&large, 250_000, 9).await.unwrap(),
+        vec![7; 9]
+    );
+    // The same bytes again are the same object; others are not, of whatever length.
+    store.put("r/one", b"0123456789").await.unwrap();
+    assert_eq!(store.get_range(&object, 0, 2).await.unwrap(), b"01");
+    for other in [&b"9876543210"[..], b"01234567890", b"0"] {
+        store.put("r/one", other).await.unwrap();
+        let changed = store.get_range(&object, 0, 2).await;
+        assert!(
+            matches!(&changed, Err(ArtifactError::Changed { key }) if key == "r/one"),
+            "{changed:?}"
+        );
+    }
+    store.delete("r/").await.unwrap();
+    let gone = store.get_range(&object, 0, 2).await;
+    assert!(
+        matches!(gone, Err(ArtifactError::NotFound { .. })),
+        "{gone:?}"
+    );
+    let outside = mirilla_domain::snapshot::StoredObject {
+        key: "../out".to_owned(),
+        ..object
+    };
+    assert!(store.get_range(&outside, 0, 2).await.is_err());
 }
 
 async fn a_new_key_is_written_once(store: &dyn Artifacts) {

@@ -67,6 +67,15 @@ pub trait Artifacts: Send + Sync {
     /// Returns an object's bytes, at most `limit_bytes` of them, else [`ArtifactError::TooLarge`].
     async fn get(&self, key: &str, limit_bytes: u64) -> Result<Vec<u8>, ArtifactError>;
 
+    /// Returns `length` bytes of an object from `offset` on, fewer at its end; only of exactly the
+    /// object that `object` describes, else [`ArtifactError::Changed`].
+    async fn get_range(
+        &self,
+        object: &StoredObject,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, ArtifactError>;
+
     /// Returns the keys below a prefix, sorted.
     async fn list(&self, prefix: &str) -> Result<Vec<String>, ArtifactError>;
 

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::key::{Key, Prefix, is_part};
+use super::range::Known;
 use crate::LocalError;
 
 const DIRECTORY: OFlags = OFlags::RDONLY
@@ -25,6 +26,7 @@ pub(super) struct Store {
     path: PathBuf,
     root: OwnedFd,
     temp: OwnedFd,
+    pub(super) known: Known,
 }
 
 /// What reading an object came to.
@@ -58,6 +60,7 @@ impl Store {
             path: path.to_path_buf(),
             root,
             temp,
+            known: Known::default(),
         })
     }
 
@@ -103,22 +106,10 @@ impl Store {
     /// Reads an object of at most `limit_bytes`.
     pub(super) fn read(&self, key: &Key, limit_bytes: u64) -> Result<Read, LocalError> {
         let failed = |source| LocalError::io("read", &self.display(key.as_str()), source);
-        let (directory, name) = key.split();
-        // A pipe or device planted under the key must not block the reader.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let opened = self
-            .directory(directory)
-            .and_then(|directory| rustix::fs::openat(&directory, name, flags, Mode::empty()));
-        let file = match opened {
-            Ok(descriptor) => File::from(descriptor),
-            Err(Errno::NOENT) => return Ok(Read::Absent),
-            Err(errno) => return Err(failed(errno.into())),
+        let Some(file) = self.open_object(key)? else {
+            return Ok(Read::Absent);
         };
-        let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
-            return Err(failed(io::Error::other("it is not a regular file")));
-        }
-        if metadata.len() > limit_bytes {
+        if file.metadata().map_err(failed)?.len() > limit_bytes {
             return Ok(Read::TooLarge);
         }
         let mut bytes = Vec::new();
@@ -129,6 +120,26 @@ impl Store {
             return Ok(Read::TooLarge);
         }
         Ok(Read::Whole(bytes))
+    }
+
+    /// Opens an object; `None` if it is not there.
+    pub(super) fn open_object(&self, key: &Key) -> Result<Option<File>, LocalError> {
+        let failed = |source| LocalError::io("read", &self.display(key.as_str()), source);
+        let (directory, name) = key.split();
+        // A pipe or device planted under the key must not block the reader.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened = self
+            .directory(directory)
+            .and_then(|directory| rustix::fs::openat(&directory, name, flags, Mode::empty()));
+        let file = match opened {
+            Ok(descriptor) => File::from(descriptor),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(failed(errno.into())),
+        };
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(failed(io::Error::other("it is not a regular file")));
+        }
+        Ok(Some(file))
     }
 
     /// Returns the keys that begin with a prefix, sorted.

@@ -160,6 +160,15 @@ impl<P: Artifacts> Artifacts for Gated<&P> {
     async fn get(&self, key: &str, limit_bytes: u64) -> Result<Vec<u8>, ArtifactError> {
         pass!(self, "artifacts.get", self.port.get(key, limit_bytes))
     }
+    async fn get_range(
+        &self,
+        object: &StoredObject,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, ArtifactError> {
+        let call = self.port.get_range(object, offset, length);
+        pass!(self, "artifacts.get_range", call)
+    }
     async fn list(&self, prefix: &str) -> Result<Vec<String>, ArtifactError> {
         pass!(self, "artifacts.list", self.port.list(prefix))
     }
