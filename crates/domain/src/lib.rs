@@ -16,6 +16,7 @@ pub mod chunk;
 pub mod code;
 pub mod digest;
 pub mod escape;
+pub mod eyes;
 pub mod fingerprint;
 pub mod ids;
 pub mod job;

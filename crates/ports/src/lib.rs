@@ -15,6 +15,7 @@ pub mod meter;
 pub mod model;
 pub mod queue;
 pub mod secrets;
+pub mod source;
 pub mod tokens;
 pub mod tools;
 
@@ -27,5 +28,6 @@ pub use meter::{Meter, MeterError, MeterSweep, ReviewLeases};
 pub use model::{Model, ModelError};
 pub use queue::{PutBack, Queue, QueueDepth, QueueError, QueueSend};
 pub use secrets::{SecretsError, WebhookSecrets};
+pub use source::{Source, SourceError};
 pub use tokens::{MintTokens, NoToken};
 pub use tools::{ToolOutput, ToolSpec, Toolbox};

@@ -43,6 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["mirilla-domain", "mirilla-ports", "mirilla-http"],
     ),
     ("mirilla-local", &["mirilla-domain", "mirilla-ports"]),
+    ("mirilla-archive", &["mirilla-domain", "mirilla-ports"]),
     ("mirilla-system", &["mirilla-domain", "mirilla-ports"]),
     // Its signed addresses go through the one HTTP client that bounds hosts and bytes.
     (
@@ -70,6 +71,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mirilla-http",
             "mirilla-forge",
             "mirilla-model",
+            "mirilla-archive",
             "mirilla-local",
             "mirilla-system",
             "mirilla-telemetry",
@@ -121,6 +123,8 @@ const FORGE_FUNCTION: &[&str] = &[
 
 /// A function that also speaks to a model.
 const MODEL_FUNCTION: &[&str] = &[
+    // What the model's tools read; no other function opens an archive.
+    "mirilla-archive",
     "mirilla-aws",
     "mirilla-domain",
     "mirilla-model",

@@ -117,9 +117,6 @@ pub(super) fn push_file(out: &mut String, part: &FilePart, files: &[FileDiff<'_>
 
 /// Appends one line of code with its number and mark; `crlf` leaves out the carriage return at its end.
 pub(super) fn push_line(out: &mut String, line: &Line<'_>, width: usize, crlf: bool) {
-    let number = line
-        .new
-        .map_or_else(String::new, |number| number.to_string());
     let mark = match line.kind {
         LineKind::Added => '+',
         LineKind::Deleted => '-',
@@ -130,16 +127,25 @@ pub(super) fn push_line(out: &mut String, line: &Line<'_>, width: usize, crlf: b
         .strip_suffix(b"\r")
         .filter(|_| crlf)
         .unwrap_or(line.text);
-    push(
-        out,
-        format_args!("{number:>width$} {mark} {}\n", show_line(text)),
-    );
+    push_numbered(out, line.new, width, mark, &show_line(text));
     if line.no_newline {
         push(
             out,
             format_args!("{:>width$} \\ no line break at the end of the file\n", ""),
         );
     }
+}
+
+/// Appends a line with its number in the new file and its mark.
+pub(crate) fn push_numbered(
+    out: &mut String,
+    number: Option<u32>,
+    width: usize,
+    mark: char,
+    text: &str,
+) {
+    let number = number.map_or_else(String::new, |number| number.to_string());
+    push(out, format_args!("{number:>width$} {mark} {text}\n"));
 }
 
 /// Returns the heading of a hunk: a line of the file, which masking a diff leaves alone because it stands
