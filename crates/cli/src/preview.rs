@@ -244,6 +244,7 @@ fn unasked(subject: &Subject, job: &JobFacts, policy: &mirilla_domain::settings:
         model: String::new(),
         prompt_version: mirilla_domain::prompt::PROMPT_VERSION.to_owned(),
         turns: 0,
+        tool_calls: 0,
     }
 }
 
@@ -287,9 +288,11 @@ fn asked(
             meter: &meter,
             heads: &OnlyHead,
             model: Some(&model),
+            tools: None,
             clock: clock.as_ref(),
             entropy: entropy.as_ref(),
             note: &note,
+            looked: &|look| note(&look.line()),
             // A person reads the bill below; nobody graphs it.
             count: &|_about, _signal| (),
         };

@@ -242,6 +242,14 @@ pub struct Rejected {
     pub reason: String,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde calls"
+)]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 /// The review file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Review {
@@ -271,6 +279,9 @@ pub struct Review {
     pub prompt_version: String,
     /// Calls to the model.
     pub turns: u32,
+    /// How often it looked something up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tool_calls: u32,
     /// How it ended.
     pub outcome: Outcome,
 }

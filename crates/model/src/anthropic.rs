@@ -11,14 +11,15 @@ use bytes::Bytes;
 use mirilla_domain::ids::Timestamp;
 use mirilla_http::{Client, HttpError, Request, Sent};
 use mirilla_ports::clock::{Clock, Entropy};
-use mirilla_ports::model::{Answer, Model, ModelError, Question};
+use mirilla_ports::model::{Answer, Conversation, Model, ModelError, Unanswered};
 use url::Url;
 
 use crate::capability::Capability;
+use crate::conversation::{Provider, converse};
 use crate::retry::{Patience, with_patience};
 use crate::settings::{AnthropicSettings, SettingsError};
-use crate::wire::{Asked, Failure, Lost, ModelName, ReplyHead};
-use crate::wire::{read_answer, read_failure, request_body};
+use crate::wire::{Asked, Failure, Lost, ModelName, Reply, ReplyHead, TurnRequest};
+use crate::wire::{read_failure, read_reply, request_body};
 
 /// Largest answer that is read: 128,000 tokens of text stay well below it.
 const MAX_ANSWER_BYTES: u64 = 8 * 1024 * 1024;
@@ -59,7 +60,7 @@ impl AnthropicModel {
     }
 
     /// Makes one call of at most `limit`.
-    async fn call(&self, body: Bytes, asked: Asked, limit: Duration) -> Result<Answer, Failure> {
+    async fn send(&self, body: Bytes, asked: Asked, limit: Duration) -> Result<Reply, Failure> {
         let request = Request::post(self.url.clone())
             .body("application/json", body)
             .timeout(limit);
@@ -79,7 +80,7 @@ impl AnthropicModel {
             return Err(read_failure(&head, &body.unwrap_or_default()));
         }
         let body = body.map_err(|error| Failure::Lost(Lost::Broken(error.into()).into()))?;
-        read_answer(
+        read_reply(
             &body,
             head.content_type.as_deref(),
             head.request_id.as_deref(),
@@ -114,15 +115,18 @@ fn no_reply(error: HttpError) -> Failure {
     }
 }
 
-#[async_trait]
-impl Model for AnthropicModel {
-    fn id(&self) -> &str {
-        self.capability.id
+impl Provider for AnthropicModel {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
-    async fn ask(&self, question: &Question, deadline: Timestamp) -> Result<Answer, ModelError> {
+    async fn call(
+        &self,
+        request: &TurnRequest<'_>,
+        deadline: Timestamp,
+    ) -> Result<Reply, ModelError> {
         let body = request_body(
-            question,
+            request,
             ModelName::InBody(self.capability.id),
             self.settings.effort,
             self.settings.max_tokens,
@@ -141,10 +145,21 @@ impl Model for AnthropicModel {
             call_limit: self.settings.request_timeout,
         };
         let asked = Asked {
-            prompt_bytes: question.bytes(),
-            max_tokens: question.max_tokens,
+            prompt_bytes: request.bytes(),
+            max_tokens: request.question.max_tokens,
         };
-        with_patience(patience, |limit| self.call(body.clone(), asked, limit)).await
+        with_patience(patience, |limit| self.send(body.clone(), asked, limit)).await
+    }
+}
+
+#[async_trait]
+impl Model for AnthropicModel {
+    fn id(&self) -> &str {
+        self.capability.id
+    }
+
+    async fn converse(&self, conversation: Conversation<'_>) -> Result<Answer, Unanswered> {
+        converse(self, conversation).await
     }
 }
 

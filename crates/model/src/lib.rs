@@ -1,16 +1,20 @@
-//! Claude over HTTP: the Messages API, its refusals, retries and what a call used.
+//! Claude over HTTP: the Messages API, the tool loop, refusals, retries and what a call used.
 //!
-//! [`AnthropicModel`] is the port [`mirilla_ports::Model`] over HTTP. What is sent and how an answer
-//! is read is in [`wire`], pure functions over bytes; when to try again is in `retry`; which models
-//! can be asked at all is data in [`capability`].
+//! [`AnthropicModel`] is the port [`mirilla_ports::Model`] over HTTP. A question becomes a conversation in
+//! [`conversation`], which knows neither the transport nor what it is about; the tools it may use have typed
+//! arguments by way of [`toolset`]. What is sent and how a reply is read is in [`wire`], pure functions over
+//! bytes; when to try again is in `retry`; which models can be asked at all is data in [`capability`].
 //!
-//! **Invariant:** no sampling parameter, no tool, no prefilled answer ever leaves this crate, and no
-//! error text holds a piece of a prompt, an answer or the key.
+//! **Invariant:** no sampling parameter, no forced tool, no prefilled answer ever leaves this crate; the
+//! tools of a conversation are the same in each of its calls; and no error text holds a piece of a prompt,
+//! an answer or the key.
 
 #![warn(clippy::arithmetic_side_effects)]
 
 pub mod capability;
+pub mod conversation;
 pub mod settings;
+pub mod toolset;
 pub mod wire;
 
 mod anthropic;
@@ -19,5 +23,7 @@ mod retry;
 
 pub use anthropic::AnthropicModel;
 pub use capability::{Capability, UnknownModel, check_model};
+pub use conversation::{Provider, converse};
 pub use probe::{ModelFacts, ProbeError, probe};
 pub use settings::{AnthropicSettings, Effort, SettingsError};
+pub use toolset::Toolset;

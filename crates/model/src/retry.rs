@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mirilla_domain::ids::Timestamp;
 use mirilla_ports::clock::{Clock, Entropy};
-use mirilla_ports::model::{Answer, ModelError};
+use mirilla_ports::model::ModelError;
 
 use crate::wire::{Failure, Lost};
 
@@ -50,13 +50,13 @@ pub(crate) struct Patience<'a> {
 /// Calls until there is an answer, a failure that another call does not mend, or no time left.
 ///
 /// `call` is told how long it may take; it is dropped when that is over.
-pub(crate) async fn with_patience<F, Fut>(
+pub(crate) async fn with_patience<T, F, Fut>(
     patience: Patience<'_>,
     mut call: F,
-) -> Result<Answer, ModelError>
+) -> Result<T, ModelError>
 where
     F: FnMut(Duration) -> Fut + Send,
-    Fut: Future<Output = Result<Answer, Failure>> + Send,
+    Fut: Future<Output = Result<T, Failure>> + Send,
 {
     let Patience { clock, entropy, .. } = patience;
     let mut retry = 0_u32;

@@ -14,6 +14,15 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
+impl ToolSpec {
+    /// Returns the bytes of everything that is sent of it as text.
+    pub fn bytes(&self) -> u64 {
+        let schema = self.input_schema.to_string().len();
+        let text = self.name.len().saturating_add(self.description.len());
+        u64::try_from(text.saturating_add(schema)).unwrap_or(u64::MAX)
+    }
+}
+
 /// What a tool answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
@@ -23,7 +32,29 @@ pub struct ToolOutput {
     pub is_error: bool,
 }
 
+impl ToolOutput {
+    /// Returns an answer.
+    pub fn answer(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            is_error: false,
+        }
+    }
+
+    /// Returns the reason why there is none, and what to ask instead.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            is_error: true,
+        }
+    }
+}
+
 /// A fixed set of tools, the same for every question, so that what is sent before them stays cached.
+///
+/// How often it is called, how many calls run at a time, how long one may take and how much text it may
+/// bring are bounded by the conversation ([`Limits`](crate::model::Limits)): an output that does not fit is
+/// replaced as a whole by an error that says so, never cut, because a cut would open its fence.
 #[async_trait]
 pub trait Toolbox: Send + Sync {
     /// Returns the tools, always in the same order.

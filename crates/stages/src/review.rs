@@ -1,17 +1,21 @@
 //! Lets a model read one snapshot, chunk by chunk, within its purses.
 //!
-//! It is handed a model, a meter and the artifacts of one job. It writes one findings file that must
-//! not exist yet, and its own checkpoint after every answer.
+//! It is handed a model, a meter and the artifacts of one job. A chunk is a conversation: the model may
+//! look things up before it answers. The stage writes one findings file that must not exist yet, and its own
+//! checkpoint after every answer of the model's.
 //!
 //! **Invariant:** no forge here. Every changed file ends in the coverage with exactly one fate, and
 //! nothing but a parsed answer to a question about it makes a file `reviewed`.
 
 mod asking;
+mod books;
 mod lease;
+mod look;
 mod progress;
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use mirilla_diff::FileDiff;
 use mirilla_domain::answer;
 use mirilla_domain::chunk::{Chunk, ChunkPlan, plan_chunks};
@@ -19,20 +23,22 @@ use mirilla_domain::code::{FailReason, SkipReason};
 use mirilla_domain::ids::{AttemptNo, JobId, Timestamp};
 use mirilla_domain::money::CappedPurse;
 use mirilla_domain::price::PriceTable;
-use mirilla_domain::prompt::{self, Block, ChunkPrompt, Description, Nonce, Question};
+use mirilla_domain::prompt::{self, ChunkPrompt, Description, Nonce, Question};
 use mirilla_domain::redact::{self, Redactor};
 use mirilla_domain::review::{Fate, Finding, Outcome, REVIEW_SCHEMA, Rejected, Review};
 use mirilla_domain::rules::{self, Rule};
 use mirilla_domain::settings::{self, OperatorPolicy, Policy, PrDescription};
 use mirilla_domain::signal::{self, About, PurseKind, Signal};
 use mirilla_domain::snapshot::{Keys, SnapshotMeta, TrustedFiles};
-use mirilla_ports::model::StopReason;
+use mirilla_ports::model::{Answer, Limits, StopReason};
+use mirilla_ports::tools::{ToolOutput, ToolSpec, Toolbox};
 use mirilla_ports::{ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Model};
 
 use crate::error::StageError;
 use crate::report::Report;
-use asking::{Asking, Called};
+use asking::{Asking, Called, MustStop};
 pub use lease::alone;
+pub use look::Look;
 use progress::{ChunkResult, Progress};
 
 /// Largest diff that is read.
@@ -41,6 +47,8 @@ pub const MAX_DIFF_BYTES: u64 = 64 * 1024 * 1024;
 const MAX_OBJECT_BYTES: u64 = 8 * 1024 * 1024;
 /// A chunk the model finds too long is cut in halves at most this often.
 const MAX_HALVINGS: u32 = 4;
+/// How many conversations there are about a chunk without an answer that can be used.
+const ROUNDS: u32 = 2;
 /// Time kept back for writing the findings.
 const WRITING_RESERVE: Duration = Duration::from_secs(10);
 
@@ -55,12 +63,16 @@ pub struct ReviewPorts<'a> {
     pub heads: &'a dyn Heads,
     /// The model; without one only the coverage is written.
     pub model: Option<&'a dyn Model>,
+    /// What the model may look up; `None` leaves it with the diff.
+    pub tools: Option<&'a dyn Toolbox>,
     /// Time.
     pub clock: &'a dyn Clock,
     /// The nonce that fences the diff.
     pub entropy: &'a dyn Entropy,
     /// Takes a line for the person who watches.
     pub note: &'a (dyn Fn(&str) + Send + Sync),
+    /// Takes what the model looked up, for the same person.
+    pub looked: &'a (dyn Fn(&Look) + Send + Sync),
     /// Takes a fact worth counting, at once: a review that is killed was paid for all the same.
     pub count: &'a (dyn Fn(&About, Signal) + Send + Sync),
 }
@@ -142,6 +154,7 @@ pub async fn review(
         plan: &plan,
         rules: applicable_rules(&snapshot, &plan),
         nonce: nonce(ports.entropy),
+        tools: ports.tools.unwrap_or(&NoTools),
         deadline: ports
             .clock
             .now()
@@ -321,7 +334,23 @@ struct Reading<'a> {
     plan: &'a ChunkPlan,
     rules: Vec<Rule>,
     nonce: Nonce,
+    /// The same in every question, so that the provider's cache holds.
+    tools: &'a dyn Toolbox,
     deadline: Timestamp,
+}
+
+/// Nothing to look up in.
+struct NoTools;
+
+#[async_trait]
+impl Toolbox for NoTools {
+    fn specs(&self) -> &[ToolSpec] {
+        &[]
+    }
+
+    async fn call(&self, _name: &str, _input: &serde_json::Value) -> ToolOutput {
+        ToolOutput::error("There are no tools.")
+    }
 }
 
 /// Why the run stops before all chunks are answered.
@@ -398,6 +427,7 @@ impl Reading<'_> {
                 .unwrap_or_default(),
             prompt_version: prompt::PROMPT_VERSION.to_owned(),
             turns: progress.calls,
+            tool_calls: progress.tool_calls,
             outcome,
         }
     }
@@ -446,7 +476,8 @@ impl Reading<'_> {
         Ok(Ok(fate))
     }
 
-    /// Asks about a chunk or a part of one: once, once more with the error, once more from nothing.
+    /// Asks about a chunk or a part of one: once, once more with what is wrong with the answer, and once
+    /// more from nothing.
     async fn part(
         &self,
         progress: &mut Progress,
@@ -463,17 +494,40 @@ impl Reading<'_> {
             settings: self.settings,
             order: self.order,
             model,
+            tools: self.tools,
+            limits: Limits {
+                turns: self.snapshot.policy.max_turns,
+                ..Limits::default()
+            },
             deadline: self.deadline,
+            label,
+            must_stop: self,
         };
-        let first = self.question(part);
-        let mut question = first.clone();
+        let question = self.question(part);
+        let judge = |answer: &Answer| self.parse(answer).err().and_then(|unusable| unusable.again);
         let mut failure = FailReason::EmptyAnswer;
-        for round in 0..3 {
-            if let Some(stop) = self.must_stop().await? {
-                return Ok(Answered::Stop(stop));
-            }
-            let answered = match asking.call(progress, result, &question).await? {
-                Called::Answered(answered) => answered,
+        for round in 0..ROUNDS {
+            let judge: asking::Judge<'_> = if round == 0 { &judge } else { &|_| None };
+            failure = match asking.ask(progress, result, &question, judge).await? {
+                Called::Answered(answer) => match self.parse(&answer) {
+                    Ok(parsed) => {
+                        result.take(parsed);
+                        return Ok(Answered::Fine);
+                    }
+                    Err(Unusable {
+                        then: Then::Halve, ..
+                    }) => return Ok(Answered::TooLong),
+                    Err(Unusable {
+                        then: Then::GiveUp(reason),
+                        ..
+                    }) => {
+                        return Ok(Answered::Failed(reason));
+                    }
+                    Err(Unusable {
+                        then: Then::Repeat(reason),
+                        ..
+                    }) => reason,
+                },
                 Called::NoMoney { left, cap, needed } => {
                     (self.ports.note)(&format!(
                         "{label} skipped: {left} left of {cap}, the next call could cost {needed}"
@@ -483,12 +537,8 @@ impl Reading<'_> {
                     ))));
                 }
                 Called::TooLong => return Ok(Answered::TooLong),
-                Called::Lost => {
-                    failure = FailReason::ModelUnavailable;
-                    continue;
-                }
-                Called::Unavailable { after } if self.order.last_try => {
-                    let _ = after;
+                Called::Lost => FailReason::ModelUnavailable,
+                Called::Unavailable { .. } if self.order.last_try => {
                     return Ok(Answered::Stop(Stop::Rest(Fate::Failed(
                         FailReason::ModelUnavailable,
                     ))));
@@ -504,32 +554,28 @@ impl Reading<'_> {
                         FailReason::ModelRejected,
                     ))));
                 }
-            };
-            failure = match answered.stop {
-                StopReason::Refusal(_) => return Ok(Answered::Failed(FailReason::Refusal)),
-                StopReason::MaxTokens => FailReason::Truncated,
-                StopReason::ContextExceeded => return Ok(Answered::TooLong),
-                StopReason::EndTurn | StopReason::Other(_) => {
-                    match answer::read(&answered.text, self.files) {
-                        Ok(parsed) => {
-                            result.take(parsed);
-                            return Ok(Answered::Fine);
-                        }
-                        Err(error) => {
-                            question = first.clone();
-                            if round == 0 {
-                                question.user.push(Block {
-                                    text: error.again(),
-                                    cache: false,
-                                });
-                            }
-                            error.fail_reason()
-                        }
-                    }
-                }
+                Called::Stop(stop) => return Ok(Answered::Stop(stop)),
             };
         }
         Ok(Answered::Failed(failure))
+    }
+
+    /// Reads what ended a conversation. Whatever is no whole answer by its own account is none, however
+    /// its text may look.
+    fn parse(&self, answer: &Answer) -> Result<answer::Answered, Unusable> {
+        let then = match answer.stop {
+            StopReason::Refusal(_) => Then::GiveUp(FailReason::Refusal),
+            StopReason::MaxTokens => Then::Repeat(FailReason::Truncated),
+            StopReason::ContextExceeded => Then::Halve,
+            StopReason::ToolUse | StopReason::Paused => Then::Repeat(FailReason::EmptyAnswer),
+            StopReason::EndTurn | StopReason::Other(_) => {
+                return answer::read(&answer.text, self.files).map_err(|error| Unusable {
+                    then: Then::Repeat(error.fail_reason()),
+                    again: Some(error.again()),
+                });
+            }
+        };
+        Err(Unusable { then, again: None })
     }
 
     fn question(&self, part: &Chunk) -> Question {
@@ -549,8 +595,10 @@ impl Reading<'_> {
             max_tokens: self.snapshot.policy.max_tokens,
         })
     }
+}
 
-    /// Returns why no further call may be made now.
+#[async_trait]
+impl MustStop for Reading<'_> {
     async fn must_stop(&self) -> Result<Option<Stop>, StageError> {
         if self.ports.clock.now() >= self.deadline {
             return Ok(Some(Stop::Rest(Fate::Skipped(SkipReason::Deadline))));
@@ -562,6 +610,23 @@ impl Reading<'_> {
         }
         Ok(None)
     }
+}
+
+/// An answer that says nothing about the code.
+struct Unusable {
+    then: Then,
+    /// What to tell the model, if telling it may help.
+    again: Option<String>,
+}
+
+/// What follows from an answer that cannot be used.
+enum Then {
+    /// The chunk is asked about once more, and fails for this reason after that.
+    Repeat(FailReason),
+    /// It is cut in two.
+    Halve,
+    /// It fails at once.
+    GiveUp(FailReason),
 }
 
 /// What became of one question.

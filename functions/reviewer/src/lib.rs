@@ -114,9 +114,11 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         meter: &*state.meter,
         heads: &*state.heads,
         model: Some(&*state.model),
+        tools: None,
         clock: &*state.clock,
         entropy: &*state.entropy,
         note: &|line: &str| tracing::info!("{line}"),
+        looked: &|look| tracing::info!("{}", look.log_line()),
         count: &|about, signal| state.telemetry.emit(about, &[signal], state.clock.now()),
     };
     let settings = ReviewSettings {

@@ -206,6 +206,7 @@ fn read_any(bytes: &[u8], diff: &FreshDiff) -> Result<ReadReview, InspectError> 
             model: String::new(),
             prompt_version: String::new(),
             turns: 0,
+            tool_calls: 0,
             outcome: crate::review::Outcome::Complete,
         },
         refused,

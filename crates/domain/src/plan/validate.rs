@@ -142,6 +142,7 @@ pub fn read_review(bytes: &[u8]) -> Result<ReadReview, ReviewFileError> {
             model: plain_name(text(&file, "model")),
             prompt_version: plain_name(text(&file, "prompt_version")),
             turns: parsed(&file, "turns").unwrap_or(0),
+            tool_calls: parsed(&file, "tool_calls").unwrap_or(0),
             // An outcome nobody can read must not pass for complete.
             outcome: parsed(&file, "outcome").unwrap_or(Outcome::Partial),
         },

@@ -16,6 +16,9 @@ pub struct OperatorPolicy {
     pub max_tokens: u32,
     /// Estimated tokens of changed code per question. Default 8,000.
     pub chunk_tokens: u32,
+    /// The most calls about one chunk, the one that answers included; the others look things up in the
+    /// repository. One, or none, leaves the model with the diff. Default 8.
+    pub max_turns: u32,
     /// The most one review may cost. Default 1.00.
     #[serde(with = "usd")]
     pub max_usd: PicoUsd,
@@ -60,6 +63,7 @@ impl Default for OperatorPolicy {
             model: "claude-sonnet-5-5".to_owned(),
             max_tokens: 4_000,
             chunk_tokens: 8_000,
+            max_turns: 8,
             max_usd: PicoUsd::from_micro(1_000_000),
             repository_day_usd: PicoUsd::from_micro(10_000_000),
             account_month_usd: PicoUsd::from_micro(100_000_000),

@@ -55,6 +55,7 @@ const OPERATOR_KEYS: &[&str] = &[
     "link-host",
     "link-hosts",
     "max-tokens",
+    "max-turns",
     "model",
     "models",
     "monthly-usd",

@@ -44,6 +44,8 @@ pub struct Policy {
     pub max_tokens: u32,
     /// Estimated tokens of changed code per question.
     pub chunk_tokens: u32,
+    /// The most calls about one chunk, the one that answers included.
+    pub max_turns: u32,
     /// The most this review may cost.
     #[serde(with = "usd")]
     pub max_usd: PicoUsd,
@@ -105,6 +107,7 @@ impl OperatorPolicy {
             model: self.model.clone(),
             max_tokens: self.max_tokens,
             chunk_tokens: self.chunk_tokens,
+            max_turns: self.max_turns,
             max_usd: overruled.keep("max-usd", self.max_usd, repo.max_usd, Ord::min, |v| {
                 v.exact()
             }),

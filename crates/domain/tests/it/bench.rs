@@ -144,6 +144,7 @@ impl Bench {
                 model: "claude-sonnet-5-5".to_owned(),
                 prompt_version: "p1".to_owned(),
                 turns: 2,
+                tool_calls: 0,
                 outcome: Outcome::Complete,
             },
             refused: Vec::new(),

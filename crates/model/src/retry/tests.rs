@@ -3,7 +3,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use mirilla_domain::money::Usage;
-use mirilla_ports::model::StopReason;
+use mirilla_ports::model::{Answer, StopReason};
 
 use super::*;
 
@@ -229,7 +229,7 @@ async fn call_that_outlives_the_deadline_is_dropped_and_lost() {
         max_retries: 2,
         call_limit: Duration::from_secs(300),
     };
-    let result = with_patience(patience, |_limit| std::future::pending()).await;
+    let result: Result<Answer, _> = with_patience(patience, |_limit| std::future::pending()).await;
     assert_eq!(started.elapsed(), Duration::from_secs(30));
     let Err(ModelError::AnswerLost { source }) = result else {
         panic!("{result:?}");

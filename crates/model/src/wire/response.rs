@@ -1,4 +1,4 @@
-//! From the bytes of a 200 to an answer.
+//! From the bytes of a 200 to an answer, and to what a further turn needs of it.
 //!
 //! **Invariant:** a status of 200 proves nothing. What is not a whole message is a lost answer,
 //! never an empty one.
@@ -8,7 +8,9 @@ use std::fmt;
 
 use mirilla_domain::money::Usage;
 use mirilla_ports::model::{Answer, StopReason};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::failure::plain_name;
 use super::usage::{Asked, known_usage, read_usage};
@@ -72,16 +74,40 @@ impl From<Lost> for LostAnswer {
     }
 }
 
-/// Reads the body of an answer with status 200.
+/// One tool that the model wants to be run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// The provider's id of this use; its result carries it.
+    pub id: String,
+    /// The tool's name, as the model gives it.
+    pub name: String,
+    /// Its arguments, as the model gives them.
+    pub input: Value,
+}
+
+/// A whole reply.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// What it says, and what it used.
+    pub answer: Answer,
+    /// Its content as it came, a JSON list: sent back byte for byte, thinking included, because the
+    /// provider checks that nobody changed it. An empty list if it cannot be sent back, because a tool use
+    /// in it lacks what its result needs.
+    pub said: Box<RawValue>,
+    /// The tools it wants to be run, in order; all of them need a result if the turn is sent back.
+    pub tool_uses: Vec<ToolUse>,
+}
+
+/// Reads the body of a reply with status 200.
 ///
 /// `content_type` and `request_id` are the headers of these names. Text blocks are found by their
 /// type and joined; thinking comes first on some models, and unknown block types may come anywhere.
-pub fn read_answer(
+pub fn read_reply(
     body: &[u8],
     content_type: Option<&str>,
     request_id: Option<&str>,
     asked: Asked,
-) -> Result<Answer, LostAnswer> {
+) -> Result<Reply, LostAnswer> {
     if content_type.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream")) {
         return Err(read_broken_stream(body));
     }
@@ -96,12 +122,18 @@ pub fn read_answer(
     if let Some(error) = message.get("error").filter(|error| error.is_object()) {
         return Err(error_inside(error, message.get("usage")));
     }
+    let not_a_message = || LostAnswer {
+        lost: Lost::NotAMessage,
+        usage: message.get("usage").and_then(known_usage),
+    };
     let content = message.get("content").and_then(Value::as_array);
     let (Some(content), None | Some("message")) = (content, kind) else {
-        return Err(LostAnswer {
-            lost: Lost::NotAMessage,
-            usage: message.get("usage").and_then(known_usage),
-        });
+        return Err(not_a_message());
+    };
+    let raw: Raw<'_> = serde_json::from_slice(body).map_err(|_parser| not_a_message())?;
+    let (said, tool_uses) = match tool_uses(content) {
+        Some(tool_uses) => (raw.content.to_owned(), tool_uses),
+        None => (nothing_said(), Vec::new()),
     };
     let text: String = content
         .iter()
@@ -109,13 +141,52 @@ pub fn read_answer(
         .filter_map(|block| block.get("text").and_then(Value::as_str))
         .collect();
     let request_id = request_id.or_else(|| message.get("request_id").and_then(Value::as_str));
-    Ok(Answer {
+    let answer = Answer {
         text,
         stop: read_stop(&message),
         usage: read_usage(message.get("usage"), asked, !content.is_empty()),
         model: short(message.get("model").and_then(Value::as_str)),
         request_id: short(request_id),
+    };
+    Ok(Reply {
+        answer,
+        said,
+        tool_uses,
     })
+}
+
+/// The content as it stands in the body.
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow)]
+    content: &'a RawValue,
+}
+
+fn nothing_said() -> Box<RawValue> {
+    // Known to be JSON.
+    RawValue::from_string("[]".to_owned()).unwrap_or_default()
+}
+
+/// Returns the tool uses; `None` if one of them could not be answered, for want of an id of its own or a
+/// name.
+fn tool_uses(content: &[Value]) -> Option<Vec<ToolUse>> {
+    let mut uses: Vec<ToolUse> = Vec::new();
+    for block in content {
+        if block.get("type").and_then(Value::as_str) != Some("tool_use") {
+            continue;
+        }
+        let text = |key: &str| block.get(key).and_then(Value::as_str);
+        let (id, name) = (text("id")?, text("name")?);
+        if uses.iter().any(|other| other.id == id) {
+            return None;
+        }
+        uses.push(ToolUse {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            input: block.get("input").cloned().unwrap_or_default(),
+        });
+    }
+    Some(uses)
 }
 
 fn is_json(content_type: &str) -> bool {
@@ -130,6 +201,8 @@ fn read_stop(message: &Value) -> StopReason {
         Some("end_turn") => StopReason::EndTurn,
         Some("max_tokens") => StopReason::MaxTokens,
         Some("model_context_window_exceeded") => StopReason::ContextExceeded,
+        Some("tool_use") => StopReason::ToolUse,
+        Some("pause_turn") => StopReason::Paused,
         Some("refusal") => {
             let details = message.get("stop_details");
             let category = details.and_then(|d| d.get("category"));

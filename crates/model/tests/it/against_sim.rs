@@ -8,9 +8,13 @@ use mirilla_domain::ids::Timestamp;
 use mirilla_domain::money::PicoUsd;
 use mirilla_domain::price::PriceTable;
 use mirilla_model::capability::KNOWN;
-use mirilla_model::{AnthropicModel, AnthropicSettings};
+use mirilla_model::{AnthropicModel, AnthropicSettings, Toolset};
 use mirilla_ports::clock::{Clock, Entropy};
-use mirilla_ports::model::{Answer, Model as _, ModelError, Question, StopReason};
+use mirilla_ports::model::{
+    Answer, CallGate, Conversation, Go, Limits, Model as _, ModelError, NextCall, Question,
+    StopReason, Stopped, Unanswered,
+};
+use mirilla_ports::tools::Toolbox;
 use mirilla_sim::{Otherwise, Scripted, Sim, SimOptions};
 use serde_json::{Value, json};
 
@@ -40,6 +44,20 @@ impl Entropy for Jumping {
 
     fn below(&self, _bound: u64) -> u64 {
         0
+    }
+}
+
+/// A gate that lets everything pass.
+pub(crate) struct Open;
+
+#[async_trait]
+impl CallGate for Open {
+    async fn before(&mut self, _call: &NextCall) -> Result<Go, Stopped> {
+        Ok(Go::On)
+    }
+
+    async fn after(&mut self, _outcome: Result<&Answer, &ModelError>) -> Result<(), Stopped> {
+        Ok(())
     }
 }
 
@@ -73,8 +91,36 @@ impl Rig {
     }
 
     async fn ask_within(&self, seconds: u64, question: &Question) -> Result<Answer, ModelError> {
-        let deadline = self.clock.now().plus(Duration::from_secs(seconds));
-        self.model.ask(question, deadline).await
+        let mut open = Open;
+        let conversation = Conversation {
+            question,
+            tools: &Toolset::new(),
+            limits: Limits::default(),
+            deadline: self.clock.now().plus(Duration::from_secs(seconds)),
+            gate: &mut open,
+        };
+        match self.model.converse(conversation).await {
+            Ok(answer) => Ok(answer),
+            Err(Unanswered::Model(error)) => Err(error),
+            Err(Unanswered::Stopped) => unreachable!("nobody stops it"),
+        }
+    }
+
+    /// Asks with tools, with an hour of time.
+    pub(crate) async fn converse(
+        &self,
+        question: &Question,
+        tools: &dyn Toolbox,
+        gate: &mut dyn CallGate,
+    ) -> Result<Answer, Unanswered> {
+        let conversation = Conversation {
+            question,
+            tools,
+            limits: Limits::default(),
+            deadline: self.clock.now().plus(Duration::from_secs(3_600)),
+            gate,
+        };
+        self.model.converse(conversation).await
     }
 
     /// Scripts one answer and asks the small question.

@@ -3,7 +3,7 @@
 use mirilla_casekit::{Case, cases};
 use mirilla_domain::money::PicoUsd;
 use mirilla_domain::price::PriceTable;
-use mirilla_model::wire::{Asked, read_answer};
+use mirilla_model::wire::{Asked, read_reply};
 use serde_json::json;
 
 use crate::support::ASKED;
@@ -24,12 +24,12 @@ fn case_145_error_body_inside_200_is_a_failed_call() {
         ("stream.txt", "text/event-stream"),
     ] {
         for kind in [Some(kind), None, Some("application/json")] {
-            let result = read_answer(&case.bytes(file), kind, None, ASKED);
+            let result = read_reply(&case.bytes(file), kind, None, ASKED);
             assert_eq!(json!(result.is_err()), failed, "{file} {kind:?}");
         }
     }
     let stream = case.bytes("stream.txt");
-    let lost = read_answer(&stream, Some("text/event-stream"), None, ASKED).unwrap_err();
+    let lost = read_reply(&stream, Some("text/event-stream"), None, ASKED).unwrap_err();
     let counted = lost.usage.unwrap().total_input();
     assert_eq!(json!(counted), each.need("usage_counted_if_known"));
     each.finish();
@@ -58,7 +58,9 @@ fn case_182_missing_usage_is_estimated_upwards_and_flagged() {
         let text = "x".repeat(usize::try_from(bytes("text_bytes")).unwrap());
         let body = json!({"content": [{"type": "text", "text": text}], "stop_reason": "end_turn",
             "usage": answer["usage"]});
-        let read = read_answer(body.to_string().as_bytes(), None, None, asked).unwrap();
+        let read = read_reply(body.to_string().as_bytes(), None, None, asked)
+            .unwrap()
+            .answer;
         let cost = prices.cost("case-model", &read.usage).unwrap();
         assert!(read.usage.estimated && cost >= floor, "{answer}: {cost}");
     }

@@ -1,7 +1,7 @@
 //! What is sent.
 
 use mirilla_model::Effort;
-use mirilla_model::wire::{ModelName, request_body};
+use mirilla_model::wire::{ModelName, TurnRequest, request_body};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::{block, fixture_json, question};
 const MODEL: ModelName<'_> = ModelName::InBody("claude-sonnet-5-5");
 
 fn body(question: &mirilla_ports::model::Question) -> Value {
-    let bytes = request_body(question, MODEL, None, 21_333).unwrap();
+    let bytes = request_body(&TurnRequest::once(question), MODEL, None, 21_333).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
@@ -23,7 +23,13 @@ fn request_equals_the_documented_one() {
         let wanted = fixture_json(&format!("material/anthropic/{file}"));
         let mut question = question(wanted["output_config"]["format"]["schema"].clone());
         question.max_tokens = 16_000;
-        let bytes = request_body(&question, model, Some(Effort::High), 21_333).unwrap();
+        let bytes = request_body(
+            &TurnRequest::once(&question),
+            model,
+            Some(Effort::High),
+            21_333,
+        )
+        .unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), wanted);
     }
 }
@@ -32,7 +38,7 @@ fn request_equals_the_documented_one() {
 fn bytes_are_exactly_these() {
     let mut question = question(json!({"type": "object"}));
     question.user.push(block("more", true));
-    let bytes = request_body(&question, MODEL, None, 21_333).unwrap();
+    let bytes = request_body(&TurnRequest::once(&question), MODEL, None, 21_333).unwrap();
     insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @r#"{"model":"claude-sonnet-5-5","max_tokens":4000,"system":[{"type":"text","text":"<rubric>","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"<diff>"},{"type":"text","text":"more","cache_control":{"type":"ephemeral"}}]}],"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}"#);
 }
 
@@ -42,7 +48,7 @@ fn question_the_api_would_refuse_is_not_written() {
     let said = |change: fn(&mut mirilla_ports::model::Question)| {
         let mut bad = good.clone();
         change(&mut bad);
-        let error = request_body(&bad, MODEL, None, 21_333).unwrap_err();
+        let error = request_body(&TurnRequest::once(&bad), MODEL, None, 21_333).unwrap_err();
         assert!(!error.hint().is_empty());
         error.to_string()
     };

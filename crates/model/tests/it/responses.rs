@@ -1,7 +1,7 @@
 //! How a reply with status 200 is read.
 
 use mirilla_domain::money::Usage;
-use mirilla_model::wire::{Lost, read_answer, read_failure};
+use mirilla_model::wire::{Lost, read_failure, read_reply};
 use mirilla_ports::model::{Answer, StopReason};
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,11 +11,11 @@ use crate::support::{ASKED, fixture, head};
 const JSON: Option<&str> = Some("application/json; charset=utf-8");
 
 fn read(body: &[u8]) -> Answer {
-    read_answer(body, JSON, Some("req_1"), ASKED).unwrap()
+    read_reply(body, JSON, Some("req_1"), ASKED).unwrap().answer
 }
 
 fn lost(body: &[u8], content_type: Option<&str>) -> (String, Option<Usage>) {
-    let lost = read_answer(body, content_type, None, ASKED).unwrap_err();
+    let lost = read_reply(body, content_type, None, ASKED).unwrap_err();
     (lost.to_string(), lost.usage)
 }
 
@@ -106,8 +106,9 @@ fn refusal_and_apology_are_not_made_into_an_answer() {
         ("refusal", "", refused),
     ] {
         let case = "cases/107-refusal-or-empty-is-not-clean";
-        let answer =
-            read_answer(&fixture(&format!("{case}/{name}.json")), None, None, ASKED).unwrap();
+        let answer = read_reply(&fixture(&format!("{case}/{name}.json")), None, None, ASKED)
+            .unwrap()
+            .answer;
         assert_eq!((answer.text.as_str(), answer.stop), (text, stop), "{name}");
         assert!(answer.usage.estimated, "{name}");
     }
@@ -159,7 +160,7 @@ fn two_hundred_that_is_no_message_is_lost() {
         Some((9, 2))
     );
     assert!(matches!(
-        read_answer(b"<", JSON, None, ASKED).unwrap_err().lost,
+        read_reply(b"<", JSON, None, ASKED).unwrap_err().lost,
         Lost::NotJson
     ));
 }
@@ -168,7 +169,9 @@ fn two_hundred_that_is_no_message_is_lost() {
 fn names_from_outside_are_made_plain() {
     let body = json!({"content": [], "stop_reason": "refusal\n::error::",
         "model": "m\u{1b}[31m\u{202e}x", "request_id": "r".repeat(500)});
-    let answer = read_answer(body.to_string().as_bytes(), None, None, ASKED).unwrap();
+    let answer = read_reply(body.to_string().as_bytes(), None, None, ASKED)
+        .unwrap()
+        .answer;
     assert_eq!(answer.stop, StopReason::Other("unknown".to_owned()));
     assert_eq!(
         (answer.model.as_str(), answer.request_id.len()),
@@ -213,8 +216,8 @@ proptest! {
         status in any::<u16>(),
         wait in prop::option::of("\\PC{0,12}"),
     ) {
-        if let Ok(answer) = read_answer(&body, kind.as_deref(), None, ASKED) {
-            prop_assert!(answer.usage.total_input() > 0);
+        if let Ok(reply) = read_reply(&body, kind.as_deref(), None, ASKED) {
+            prop_assert!(reply.answer.usage.total_input() > 0);
         }
         let wait = wait.unwrap_or_default();
         let head = head(status, &[("retry-after", &wait), ("retry-after-ms", &wait)]);

@@ -1,46 +1,61 @@
-//! One call to the model and the money for it.
+//! One question to the model, from its first call to its answer.
 //!
-//! **Invariant:** a call is sent only under a reservation marked `sent`; afterwards it is settled by
-//! its usage, booked in full if its answer was lost, or given back if it certainly was not processed.
+//! A question without tools is a conversation of one call, so there is one way of asking. The tools are
+//! named in every question about a chunk, and in the one about the stated intent, which begins with the
+//! same words and reads them from the provider's cache; there they cannot be used. The second look has
+//! instructions and an answer's form of its own, shares no beginning with the others, and names none.
 
 use std::time::Duration;
 
-use mirilla_domain::chunk::token_bound;
 use mirilla_domain::ids::Timestamp;
-use mirilla_domain::money::{PicoUsd, Reservation};
-use mirilla_domain::price::REQUEST_OVERHEAD_TOKENS;
+use mirilla_domain::money::PicoUsd;
 use mirilla_domain::prompt::Question;
-use mirilla_domain::signal::{About, PurseKind, Signal};
-use mirilla_ports::meter::Reserved;
-use mirilla_ports::model::Answer;
+use mirilla_domain::signal::{About, Signal};
+use mirilla_ports::model::{Answer, Conversation, Limits, Unanswered};
+use mirilla_ports::tools::Toolbox;
 use mirilla_ports::{Model, ModelError};
 
+use super::books::Books;
 use super::progress::{ChunkResult, Progress};
-use super::{ReviewOrder, ReviewPorts, ReviewSettings};
+use super::{ReviewOrder, ReviewPorts, ReviewSettings, Stop};
 use crate::error::StageError;
 
-/// How long after the deadline a dead worker's reservation is settled by the sweeper.
-const EXPIRY_MARGIN: Duration = Duration::from_secs(120);
 /// First pause while a model is not available; doubles with every receipt of the message.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 /// Longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(320);
 
-/// Everything a call needs.
+/// Everything a question needs beside its text.
 pub(super) struct Asking<'a> {
     pub(super) about: About,
     pub(super) ports: ReviewPorts<'a>,
     pub(super) settings: &'a ReviewSettings,
     pub(super) order: &'a ReviewOrder,
     pub(super) model: &'a dyn Model,
+    pub(super) tools: &'a dyn Toolbox,
+    pub(super) limits: Limits,
     pub(super) deadline: Timestamp,
+    /// What the lines for a person begin with.
+    pub(super) label: &'a str,
+    /// Says why no further call may be made now.
+    pub(super) must_stop: &'a dyn MustStop,
 }
 
-/// What became of a call.
+/// Whether the run has to end.
+#[async_trait::async_trait]
+pub(super) trait MustStop: Sync {
+    /// Returns why no further call may be made now.
+    async fn must_stop(&self) -> Result<Option<Stop>, StageError>;
+}
+
+/// Says what is wrong with an answer, in words for the model.
+pub(super) type Judge<'a> = &'a (dyn Fn(&Answer) -> Option<String> + Sync);
+
+/// What became of a question.
 pub(super) enum Called {
-    /// There is an answer; it is paid.
+    /// There is an answer; all calls are paid.
     Answered(Answer),
-    /// A purse has too little left; nothing was sent.
+    /// A purse has too little left for the next call; it was not sent.
     NoMoney {
         /// What is left.
         left: PicoUsd,
@@ -49,139 +64,59 @@ pub(super) enum Called {
         /// What the call could cost.
         needed: PicoUsd,
     },
-    /// The prompt is too long; not charged.
+    /// The prompt is too long; its last call is not charged.
     TooLong,
     /// The answer was lost; booked in full.
     Lost,
-    /// The model is not available; not charged.
+    /// The model is not available; its last call is not charged.
     Unavailable {
         /// When to try again.
         after: Duration,
     },
-    /// The provider refuses; not charged. Our own words.
+    /// The provider refuses; its last call is not charged. Our own words.
     Rejected(String),
+    /// The run has to end.
+    Stop(Stop),
 }
 
 impl Asking<'_> {
-    /// Makes one call under a reservation.
-    pub(super) async fn call(
+    /// Asks, lets the model look things up, and returns its answer. If `judge` objects to it, the model is
+    /// told so and asked once more.
+    pub(super) async fn ask(
         &self,
         progress: &mut Progress,
         result: &mut ChunkResult,
         question: &Question,
+        judge: Judge<'_>,
     ) -> Result<Called, StageError> {
-        let needed = self.worst_case(question)?;
-        let (id, reserved) = self.reserve(progress, needed).await?;
-        if let Reserved::Refused { purse, left } = reserved {
-            self.count(Signal::CapHit {
-                purse: PurseKind::from(&purse),
-            });
-            let cap = self
-                .order
-                .purses
-                .iter()
-                .find(|capped| capped.purse == purse);
-            return Ok(Called::NoMoney {
-                left,
-                cap: cap.map_or(PicoUsd::ZERO, |capped| capped.cap),
-                needed,
-            });
-        }
-        self.ports.meter.sent(&id).await?;
-        match self.model.ask(question, self.deadline).await {
-            Ok(answer) => {
-                let cost = self
-                    .settings
-                    .prices
-                    .cost(self.model.id(), &answer.usage)
-                    .unwrap_or(needed);
-                result.usage = result.usage.plus(&answer.usage);
-                result.cost = result.cost.plus(cost);
-                progress.answered(&id, answer.usage, cost);
-                progress.save(self.ports.artifacts, &self.order.job).await?;
-                self.count(Signal::ModelCalled {
-                    model: self.model.id().to_owned(),
-                    usage: answer.usage,
-                    cost,
-                });
-                if cost > needed {
-                    self.count(Signal::CallOverBound);
-                }
-                self.ports.meter.settle(&id, cost).await?;
-                progress.settled(&id);
-                Ok(Called::Answered(answer))
-            }
-            Err(ModelError::AnswerLost { .. }) => {
-                result.cost = result.cost.plus(needed);
-                progress.cost = progress.cost.plus(needed);
-                progress.save(self.ports.artifacts, &self.order.job).await?;
-                self.count(Signal::CallLost {
-                    model: self.model.id().to_owned(),
-                    cost: needed,
-                });
-                self.ports.meter.settle(&id, needed).await?;
-                Ok(Called::Lost)
-            }
-            Err(ModelError::Unavailable { retry_after, .. }) => {
-                self.ports.meter.release(&id).await?;
-                Ok(Called::Unavailable {
-                    after: self.pause(retry_after),
-                })
-            }
-            Err(ModelError::PromptTooLong) => {
-                self.ports.meter.release(&id).await?;
-                Ok(Called::TooLong)
-            }
-            Err(error @ ModelError::Rejected { .. }) => {
-                self.ports.meter.release(&id).await?;
-                Ok(Called::Rejected(error.to_string()))
-            }
+        let mut books = Books::new(self, progress, result, judge);
+        let conversation = Conversation {
+            question,
+            tools: self.tools,
+            limits: self.limits,
+            deadline: self.deadline,
+            gate: &mut books,
+        };
+        match self.model.converse(conversation).await {
+            Ok(answer) => Ok(Called::Answered(answer)),
+            Err(Unanswered::Stopped) => books.why_stopped(),
+            Err(Unanswered::Model(error)) => Ok(self.unanswered(&error)),
         }
     }
 
-    fn count(&self, signal: Signal) {
+    fn unanswered(&self, error: &ModelError) -> Called {
+        match error {
+            ModelError::AnswerLost { .. } => Called::Lost,
+            ModelError::Unavailable { retry_after, .. } => Called::Unavailable {
+                after: self.pause(*retry_after),
+            },
+            ModelError::PromptTooLong => Called::TooLong,
+            ModelError::Rejected { .. } => Called::Rejected(error.to_string()),
+        }
+    }
+
+    pub(super) fn count(&self, signal: Signal) {
         (self.ports.count)(&self.about, signal);
-    }
-
-    /// Sets the worst case aside under the next number that is free: an earlier run of the same try
-    /// may have died with its number noted nowhere but in the meter.
-    async fn reserve(
-        &self,
-        progress: &mut Progress,
-        amount: PicoUsd,
-    ) -> Result<(String, Reserved), StageError> {
-        loop {
-            progress.calls = progress.calls.saturating_add(1);
-            let id = format!(
-                "{}/{}/{}",
-                self.order.job, self.order.attempt, progress.calls
-            );
-            let reservation = Reservation {
-                id: id.clone(),
-                job: self.order.job.clone(),
-                attempt: self.order.attempt,
-                call: progress.calls,
-                amount,
-                purses: self.order.purses.clone(),
-                expires_at: self.deadline.plus(EXPIRY_MARGIN),
-            };
-            match self.ports.meter.reserve(&reservation).await? {
-                Reserved::AlreadyThere => {}
-                reserved => return Ok((id, reserved)),
-            }
-        }
-    }
-
-    /// Returns the most the call can cost.
-    fn worst_case(&self, question: &Question) -> Result<PicoUsd, StageError> {
-        let input = token_bound(question.bytes()).saturating_add(REQUEST_OVERHEAD_TOKENS);
-        self.settings
-            .prices
-            .worst_case(self.model.id(), input, question.max_tokens)
-            .map_err(|error| StageError::BadObject {
-                what: "price table",
-                reason: error.to_string(),
-            })
     }
 
     fn pause(&self, wanted: Option<Duration>) -> Duration {

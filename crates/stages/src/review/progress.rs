@@ -31,6 +31,9 @@ pub(super) struct ChunkResult {
     pub(super) usage: Usage,
     /// Cost of its calls.
     pub(super) cost: PicoUsd,
+    /// How often its calls looked something up.
+    #[serde(default)]
+    pub(super) tool_calls: u32,
 }
 
 /// A chunk whose fate is decided.
@@ -51,6 +54,9 @@ pub(super) struct Progress {
     prompt_version: String,
     /// Calls made, which also number the reservations.
     pub(super) calls: u32,
+    /// How often something was looked up.
+    #[serde(default)]
+    pub(super) tool_calls: u32,
     /// Tokens of all calls that were answered.
     pub(super) usage: Usage,
     /// Cost of all calls, lost ones included.
@@ -72,6 +78,7 @@ impl Progress {
             diff_sha256: diff_sha256.clone(),
             prompt_version: PROMPT_VERSION.to_owned(),
             calls: 0,
+            tool_calls: 0,
             usage: Usage::default(),
             cost: PicoUsd::ZERO,
             open: BTreeMap::new(),
@@ -87,6 +94,7 @@ impl Progress {
             // Answers to other questions do not count; that calls were made and paid does.
             Ok(found) => Ok(Self {
                 calls: found.calls,
+                tool_calls: found.tool_calls,
                 usage: found.usage,
                 cost: found.cost,
                 open: found.open,

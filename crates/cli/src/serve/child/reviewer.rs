@@ -55,9 +55,12 @@ pub(super) async fn run(
         meter: &meter,
         heads: &heads,
         model: model.as_ref().map(|model| -> &dyn Model { model }),
+        tools: None,
         clock: clock.as_ref(),
         entropy: entropy.as_ref(),
         note: &output::worker_line,
+        // Where these lines end is the supervisor's business: a file, more often than a terminal.
+        looked: &|look| output::worker_line(&look.log_line()),
         count: &|about, signal| telemetry.emit(about, &[signal], clock.now()),
     };
     let stage = ReviewSettings {

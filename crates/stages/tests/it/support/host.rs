@@ -532,9 +532,11 @@ impl Host {
                     meter: &meter,
                     heads: &heads,
                     model: Some(&model),
+                    tools: None,
                     clock,
                     entropy,
                     note: &|_line: &str| (),
+                    looked: &|_look| (),
                     count: &|about, signal| self.saw(about, &[signal]),
                 };
                 let settings = ReviewSettings {

@@ -8,7 +8,6 @@ use mirilla_domain::ids::*;
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::money::{PicoUsd, Purse, Reservation};
 use mirilla_domain::plan::NewReview;
-use mirilla_domain::prompt::Question;
 use mirilla_domain::request::Delivery;
 use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
@@ -20,7 +19,7 @@ use mirilla_ports::ledger::{
 };
 use mirilla_ports::message::Message;
 use mirilla_ports::meter::{Leased, Meter, MeterError, MeterSweep, Reserved, ReviewLeases};
-use mirilla_ports::model::{Answer, Model, ModelError};
+use mirilla_ports::model::{Answer, Conversation, Model, Unanswered};
 use mirilla_ports::queue::{Queue, QueueDepth, QueueError, QueueName, QueueSend, Received};
 
 use super::gate::Gate;
@@ -291,8 +290,8 @@ impl<P: Model> Model for Gated<&P> {
     fn id(&self) -> &str {
         self.port.id()
     }
-    async fn ask(&self, question: &Question, deadline: Timestamp) -> Result<Answer, ModelError> {
-        pass!(self, "model.ask", self.port.ask(question, deadline))
+    async fn converse(&self, conversation: Conversation<'_>) -> Result<Answer, Unanswered> {
+        pass!(self, "model.converse", self.port.converse(conversation))
     }
 }
 
