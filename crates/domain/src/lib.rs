@@ -11,6 +11,7 @@
 
 pub mod anchor;
 pub mod answer;
+pub mod cause;
 pub mod checks;
 pub mod chunk;
 pub mod code;

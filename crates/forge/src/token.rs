@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mirilla_domain::cause::chain;
 use mirilla_ports::NoToken;
 use secrecy::SecretString;
 
@@ -81,15 +82,7 @@ impl From<&TokenError> for NoToken {
             TokenError::NotInstalled => Self::NotInstalled,
             TokenError::NotGranted => Self::NotGranted,
             TokenError::TooWide => Self::TooWide,
-            error => {
-                let mut reason = error.to_string();
-                let mut cause = std::error::Error::source(error);
-                while let Some(error) = cause {
-                    reason.extend([": ", &error.to_string()]);
-                    cause = error.source();
-                }
-                Self::unavailable(reason)
-            }
+            error => Self::unavailable(chain(error)),
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mirilla_domain::cause::chain;
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::request::Delivery;
 use serde::{Deserialize, Serialize};
@@ -153,12 +154,7 @@ pub enum DeliveriesFailure {
 impl DeliveriesFailure {
     /// Something that may pass, with all its causes.
     pub fn unavailable(error: &(dyn std::error::Error + 'static)) -> Self {
-        let mut reason = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            reason.extend([": ", &error.to_string()]);
-            cause = error.source();
-        }
+        let reason = chain(error);
         Self::Unavailable { reason }
     }
 }

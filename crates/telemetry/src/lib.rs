@@ -8,7 +8,6 @@
 //! long values cut. What must not be logged at all (bodies, headers, diffs, prompts, answers,
 //! secrets) is kept out where it is held: such types print sizes only.
 
-mod chain;
 pub mod field;
 mod line;
 pub mod metric;
@@ -21,9 +20,9 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-pub use chain::chain;
 pub use line::LogLayer;
 pub use metric::{Metric, NAMESPACE, Unit};
+pub use mirilla_domain::cause::chain;
 
 /// How events are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
