@@ -11,8 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mirilla_domain::money::PicoUsd;
-use mirilla_domain::settings::OperatorPolicy;
+use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 use mirilla_stages::mint::Reach;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -131,6 +130,18 @@ pub(crate) const VARIABLES: &[Variable] = &[
     Variable {
         name: "MIRILLA_REVIEW_USD",
         form: "dollars one review may cost; default: the policy's, 1.00",
+    },
+    Variable {
+        name: "MIRILLA_REPOSITORY_DAY_USD",
+        form: "dollars one repository may cost on one UTC day; default: the policy's, 10.00",
+    },
+    Variable {
+        name: "MIRILLA_ACCOUNT_MONTH_USD",
+        form: "dollars one account may cost in one UTC month; default: the policy's, 100.00",
+    },
+    Variable {
+        name: "MIRILLA_TRUSTED_BASES",
+        form: "branches whose own settings and rules count, separated by commas; default: the policy's, the default branch alone",
     },
     Variable {
         name: "MIRILLA_CONCURRENT_REVIEWS",
@@ -585,25 +596,26 @@ impl Reader<'_> {
 
     /// Returns the operator's policy: the file's, with the variables that have one of its values.
     fn policy(&mut self) -> OperatorPolicy {
-        let mut policy = OperatorPolicy::default();
-        if let Some(path) = self.get("MIRILLA_POLICY_FILE").map(ToOwned::to_owned) {
-            let read = std::fs::read_to_string(&path)
-                .map_err(|error| error.to_string())
-                .and_then(|text| toml::from_str(&text).map_err(|error| error.to_string()));
-            match read {
-                Ok(read) => policy = read,
-                Err(error) => {
-                    self.problem(
-                        "MIRILLA_POLICY_FILE",
-                        &format!("cannot be used ({path}: {error})"),
-                    );
+        const FILE: &str = "MIRILLA_POLICY_FILE";
+        let path = self.get(FILE).map(ToOwned::to_owned);
+        let text = path.as_ref().map(std::fs::read_to_string);
+        let readable = text.as_ref().and_then(|text| text.as_deref().ok());
+        let single = |single: Single| self.get(single.variable()).map(ToOwned::to_owned);
+        let (policy, problems) = OperatorPolicy::given(readable, single);
+        let path = path.unwrap_or_default();
+        if let Some(Err(error)) = text {
+            self.problem(FILE, &format!("cannot be used ({path}: {error})"));
+        }
+        for problem in problems {
+            match problem {
+                GivenProblem::Text(why) => {
+                    self.problem(FILE, &format!("cannot be used ({path}: {why})"));
+                }
+                GivenProblem::Single(single) => {
+                    self.problem(single.variable(), "is not well-formed");
                 }
             }
         }
-        if let Some(model) = self.get("MIRILLA_MODEL") {
-            model.clone_into(&mut policy.model);
-        }
-        policy.max_usd = self.parsed("MIRILLA_REVIEW_USD", policy.max_usd, PicoUsd::parse);
         policy
     }
 }

@@ -7,6 +7,7 @@
 //! **Invariant:** for every operator and every repository file, the [`Policy`] is at least as strict
 //! as the operator's own; a file that cannot be read never widens what is sent to the model.
 
+mod given;
 mod ignore;
 mod operator;
 mod parse;
@@ -16,6 +17,7 @@ mod schema;
 pub mod usd;
 mod values;
 
+pub use given::{GivenProblem, Single};
 pub use ignore::{Ignore, check_pattern};
 pub use operator::OperatorPolicy;
 pub use parse::{MAX_SETTINGS_BYTES, parse};

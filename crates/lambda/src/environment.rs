@@ -9,9 +9,8 @@ use std::fmt;
 use std::time::Duration;
 
 use mirilla_domain::job::Debounce;
-use mirilla_domain::money::PicoUsd;
 use mirilla_domain::redact;
-use mirilla_domain::settings::OperatorPolicy;
+use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 
 /// The REST base URL of github.com.
 const GITHUB_COM: &str = "https://api.github.com";
@@ -241,29 +240,19 @@ impl<'a> Settings<'a> {
     /// Returns the operator's policy: the text of `MIRILLA_POLICY` (TOML, as `mirilla config policy`
     /// prints it), with the variables that hold one of its values.
     pub fn policy(&mut self) -> OperatorPolicy {
-        let mut policy = OperatorPolicy::default();
-        if let Some(text) = self.environment.get("MIRILLA_POLICY") {
-            match toml::from_str(text) {
-                Ok(read) => policy = read,
-                Err(error) => self.problem(
-                    "MIRILLA_POLICY",
-                    &format!("cannot be used: {}", error.to_string().replace('\n', " ")),
+        let text = self.environment.get("MIRILLA_POLICY");
+        let single = |single: Single| self.optional(single.variable());
+        let (policy, problems) = OperatorPolicy::given(text, single);
+        for problem in problems {
+            match problem {
+                GivenProblem::Text(why) => {
+                    self.problem("MIRILLA_POLICY", &format!("cannot be used: {why}"));
+                }
+                GivenProblem::Single(single) => self.problem(
+                    single.variable(),
+                    &format!("is not well-formed: it takes {}", single.form()),
                 ),
             }
-        }
-        if let Some(model) = self.environment.get("MIRILLA_MODEL") {
-            model.clone_into(&mut policy.model);
-        }
-        let bases = self.list("MIRILLA_TRUSTED_BASES");
-        if !bases.is_empty() {
-            policy.trusted_bases = bases;
-        }
-        for (name, cap) in [
-            ("MIRILLA_REVIEW_USD", &mut policy.max_usd),
-            ("MIRILLA_REPOSITORY_DAY_USD", &mut policy.repository_day_usd),
-            ("MIRILLA_ACCOUNT_MONTH_USD", &mut policy.account_month_usd),
-        ] {
-            *cap = self.parsed(name, *cap, "dollars such as `1.00`", PicoUsd::parse);
         }
         policy
     }

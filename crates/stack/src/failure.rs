@@ -37,9 +37,14 @@ pub enum StackError {
     /// Nothing says which region.
     #[error("no AWS region is set")]
     NoRegion,
-    /// There are no credentials, or they cannot be read.
-    #[error("there are no AWS credentials")]
-    NoCredentials(#[source] BoxError),
+    /// Nothing holds credentials.
+    #[error(
+        "there are no AWS credentials in the environment, in a profile, or from a role of this machine"
+    )]
+    NoCredentials,
+    /// Something is to hold credentials, and they cannot be had from it.
+    #[error("the AWS credentials that are set up cannot be used")]
+    UnusableCredentials(#[source] BoxError),
     /// There is no such stack.
     #[error("there is no stack `{stack}` in {region}")]
     NoStack {
@@ -117,7 +122,7 @@ impl StackError {
             Self::NoRegion => {
                 "set AWS_REGION, or `region` in the profile that AWS_PROFILE names".to_owned()
             }
-            Self::NoCredentials(_) => CREDENTIALS_HINT.to_owned(),
+            Self::NoCredentials | Self::UnusableCredentials(_) => CREDENTIALS_HINT.to_owned(),
             Self::NoStack { region, .. } => format!(
                 "`aws cloudformation list-stacks --region {region}` lists the stacks; AWS_REGION chooses another region, AWS_PROFILE another account"
             ),
@@ -206,8 +211,8 @@ impl StackError {
     }
 }
 
-const CREDENTIALS_HINT: &str = "set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; for a profile that signs in with a browser (SSO) or runs a program: \
-     eval \"$(aws configure export-credentials --format env)\"";
+const CREDENTIALS_HINT: &str = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; where you sign in with a browser, run `aws sso login`, \
+     then: eval \"$(aws configure export-credentials --format env)\"";
 
 fn reason_of(code: &str) -> Reason {
     if DENIED.contains(&code) {

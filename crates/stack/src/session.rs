@@ -7,6 +7,7 @@ use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::provider::ProvideCredentials as _;
+use aws_credential_types::provider::error::CredentialsError;
 
 use crate::StackError;
 
@@ -60,11 +61,15 @@ impl Session {
         }
         let provider = config
             .credentials_provider()
-            .ok_or_else(|| StackError::NoCredentials("no source is configured".into()))?;
+            .ok_or(StackError::NoCredentials)?;
         provider
             .provide_credentials()
             .await
-            .map_err(|error| StackError::NoCredentials(error.into()))?;
+            .map_err(|error| match error {
+                // The SDK lists every place it looked at, over several lines.
+                CredentialsError::CredentialsNotLoaded(_) => StackError::NoCredentials,
+                error => StackError::UnusableCredentials(error.into()),
+            })?;
         Ok(Self { config })
     }
 

@@ -1,7 +1,6 @@
 //! A stack on AWS, as far as an operator may look.
 
-use mirilla_domain::money::PicoUsd;
-use mirilla_domain::settings::OperatorPolicy;
+use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 use mirilla_domain::webhook::WebhookSecret;
 use mirilla_stack::{KeyState, Output, Session, Stack, StackError, Standing};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -412,25 +411,30 @@ async fn tokens(stack: &Stack, report: &mut Report) {
 
 /// Returns what the operator decided, from the stack's parameters.
 fn policy(stack: &Stack, report: &mut Report) -> OperatorPolicy {
-    let mut policy = OperatorPolicy::default();
-    if let Some(model) = stack.parameter("Model") {
-        model.clone_into(&mut policy.model);
-    }
-    for (name, slot) in [
-        ("ReviewUsd", &mut policy.max_usd),
-        ("RepositoryDayUsd", &mut policy.repository_day_usd),
-        ("AccountMonthUsd", &mut policy.account_month_usd),
-    ] {
-        if let Some(value) = stack.parameter(name) {
-            match PicoUsd::parse(value) {
-                Some(value) => *slot = value,
-                None => report.fail(
-                    "price",
-                    format!("{name} is {value}, which is no amount of dollars"),
-                    "deploy with an amount such as 1.00",
+    const CHECK: &str = "policy";
+    const TEXT: &str = "Policy";
+    let given = |name: &str| {
+        let value = stack.parameter(name);
+        value.filter(|value| !value.trim().is_empty())
+    };
+    let single = |single: Single| given(single.parameter()).map(str::to_owned);
+    let (policy, problems) = OperatorPolicy::given(given(TEXT), single);
+    for problem in problems {
+        let (what, fix) = match problem {
+            GivenProblem::Text(why) => (
+                format!("the parameter {TEXT} cannot be used: {why}"),
+                "deploy with a Policy as `mirilla config policy` prints it".to_owned(),
+            ),
+            GivenProblem::Single(single) => (
+                format!(
+                    "the parameter {} is `{}`",
+                    single.parameter(),
+                    given(single.parameter()).unwrap_or_default()
                 ),
-            }
-        }
+                format!("deploy with {}", single.form()),
+            ),
+        };
+        report.fail(CHECK, what, fix);
     }
     policy
 }

@@ -314,6 +314,60 @@ fn intake_that_believes_everybody_or_nobody_is_found() {
 }
 
 #[test]
+fn policy_of_a_stack_counts_as_its_functions_read_it() {
+    let account = Account::new();
+    let sim = github();
+    for (name, policy, check, words) in [
+        (
+            "talkative",
+            "max-tokens = 900000",
+            "price fail",
+            "set another model or cap",
+        ),
+        (
+            "broken",
+            "max-tokens = ",
+            "policy fail",
+            "`mirilla config policy` prints",
+        ),
+    ] {
+        let stack = healthy(&account, &sim, name, &[("Policy", policy)]);
+        let found = Diagnosis::of(name, &account.environment());
+        let trouble = found.trouble();
+        assert!(trouble.iter().any(|one| one == check), "{trouble:?}");
+        let said = found.what(check.split(' ').next().unwrap());
+        assert!(said.contains(words), "{said}");
+        drop(stack);
+    }
+    // What has a parameter of its own is not the text's to say.
+    let stack = healthy(&account, &sim, "thrifty", &[("Policy", "max-usd = 0.0001")]);
+    let found = Diagnosis::of("thrifty", &account.environment());
+    assert_eq!(found.trouble(), ["alarms warn"], "{}", found.ran.said());
+    drop(stack);
+    sim.github().take_problems();
+}
+
+#[test]
+fn without_credentials_one_sentence_says_what_is_missing_and_what_to_do() {
+    let nobody = [
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+    ];
+    let nobody = nobody.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let found = Diagnosis::of("prod", &nobody);
+    assert_eq!(found.trouble(), ["stack fail"]);
+    let said = found.what("stack");
+    assert!(said.contains("no AWS credentials"), "{said}");
+    assert!(
+        said.contains("AWS_PROFILE") && said.contains("aws sso login"),
+        "{said}"
+    );
+    for word in ["Attempted", "provider", "Ec2InstanceMetadata"] {
+        assert!(!said.contains(word), "{said}");
+    }
+}
+
+#[test]
 fn stack_that_was_only_deployed_names_every_next_step() {
     let account = Account::new();
     let sim = github();
