@@ -4,12 +4,14 @@
 //! prompt cache with its minimum, its exact beginnings and its lifetimes on the simulators' clock;
 //! and it says what a test scripted, bad answers too. Tokens are counted by a rule of its own (see
 //! [`Prompt::tokens`]), prices are the real ones, and [`Messages::charged`] is what the provider
-//! would bill, whether the answer arrived or not.
+//! would bill, whether the answer arrived or not. It knows its own turns when they come back, so that a
+//! conversation with tools must hold what it said, a result for each of its calls, and the same tools.
 //!
 //! ```text
 //! let model = sim.messages();
 //! model.answer_when("the payment file", |p| p.contains("Pay.java"), Scripted::findings("…", found));
 //! model.answer(Scripted::overloaded());          // the next call that nothing else matches
+//! model.answer_when("a look", |p| p.turns() == 0, Scripted::tool_calls(vec![("read_file", arguments)]));
 //! model.otherwise(Otherwise::Reviewer);          // everything else
 //! ```
 //!
@@ -35,6 +37,7 @@ mod cache;
 mod check;
 mod finding;
 mod fit;
+mod issued;
 mod models;
 mod prompt;
 mod refusal;
@@ -77,6 +80,7 @@ struct Inner {
     script: Mutex<script::Script>,
     cache: Mutex<cache::Cache>,
     books: Mutex<Vec<ModelCall>>,
+    issued: Mutex<issued::Issued>,
     windows: Mutex<HashMap<String, u64>>,
     cache_minimums: Mutex<HashMap<String, u64>>,
 }
@@ -103,6 +107,7 @@ impl Messages {
             script: Mutex::default(),
             cache: Mutex::default(),
             books: Mutex::default(),
+            issued: Mutex::default(),
             windows: Mutex::default(),
             cache_minimums: Mutex::default(),
         }))
@@ -238,6 +243,10 @@ impl Inner {
 
     fn books(&self) -> MutexGuard<'_, Vec<ModelCall>> {
         lock(&self.books)
+    }
+
+    fn issued(&self) -> MutexGuard<'_, issued::Issued> {
+        lock(&self.issued)
     }
 
     fn window_of(&self, model: &str) -> Option<u64> {

@@ -56,6 +56,31 @@ impl Scripted {
         })
     }
 
+    /// Calls these tools, in one turn: names with arguments.
+    pub fn tool_calls(calls: Vec<(&str, Value)>) -> Self {
+        let blocks = calls
+            .into_iter()
+            .map(|(name, input)| tool_use(name, &input))
+            .collect();
+        Self::blocks(blocks, "tool_use")
+    }
+
+    /// Says something and calls these tools.
+    pub fn tool_calls_after(text: &str, calls: Vec<(&str, Value)>) -> Self {
+        let mut blocks = vec![text_block(text)];
+        blocks.extend(
+            calls
+                .into_iter()
+                .map(|(name, input)| tool_use(name, &input)),
+        );
+        Self::blocks(blocks, "tool_use")
+    }
+
+    /// Says something and pauses its turn.
+    pub fn paused(text: &str) -> Self {
+        Self::blocks(vec![text_block(text)], "pause_turn")
+    }
+
     fn composed(compose: impl FnOnce(&Prompt) -> Composed + Send + 'static) -> Self {
         Self {
             says: Says::Message(Box::new(compose)),
@@ -357,6 +382,11 @@ impl Scripted {
         self.travel = Travel::Cut(bytes);
         self
     }
+}
+
+/// Returns a tool use whose id is given when it is sent.
+fn tool_use(name: &str, input: &Value) -> Value {
+    json!({"type": "tool_use", "id": null, "name": name, "input": input})
 }
 
 pub(super) fn text_block(text: &str) -> Value {

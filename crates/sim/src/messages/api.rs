@@ -150,10 +150,15 @@ impl Inner {
         version: &str,
         purpose: Purpose,
     ) -> Result<Checked, Refusal> {
+        let resumes = serde_json::from_slice(&request.body)
+            .is_ok_and(|body: Value| self.issued().resumes(&body));
         let limits = |model: &str| Limits {
             window: self.window_of(model),
+            resumes,
         };
-        let checked = check_body(&request.body, version, purpose, limits)?;
+        let mut checked = check_body(&request.body, version, purpose, limits)?;
+        let changed = self.issued().check(&checked.prompt.body)?;
+        checked.frowned.extend(changed);
         for what in &checked.frowned {
             let what = format!("the request holds {what}");
             self.log.problem(Problem::BadRequest(what));
@@ -194,6 +199,10 @@ impl Inner {
                 call.charge(checked.model, usage);
                 let number = id.trim_start_matches("req_sim_");
                 let body = written.body(number, checked.model, &usage, scripted.report);
+                if let Some(content) = body.get("content").and_then(Value::as_array) {
+                    let stop = call.stop.as_deref().unwrap_or_default();
+                    self.issued().keep(&prompt.body, content, stop);
+                }
                 Reply::json(200, &body)
             }
         };
@@ -247,6 +256,12 @@ fn travel(reply: Reply, travel: Travel) -> Reply {
     }
 }
 
+/// Returns the tokens of a tool use's arguments.
+fn other_tokens(block: &Value) -> u64 {
+    let input = block.get("input").map(Value::to_string);
+    input.map_or(0, |input| tokens::count(&input))
+}
+
 /// An answer being cut to its bounds.
 struct Written {
     thinking_block: bool,
@@ -282,7 +297,11 @@ impl Written {
                 .unwrap_or_default();
             let first = tokens::first(text, left).to_owned();
             let whole = first.len() == text.len();
-            left = left.saturating_sub(tokens::count(&first));
+            let others = other_tokens(&block);
+            if others > left {
+                break;
+            }
+            left = left.saturating_sub(tokens::count(&first).saturating_add(others));
             if let (Some(slot), false) = (block.get_mut("text"), whole) {
                 *slot = json!(first);
             }
@@ -297,12 +316,14 @@ impl Written {
     }
 
     fn output_tokens(&self) -> u64 {
-        let texts = self
-            .blocks
+        let of_block = |block: &Value| {
+            let text = block.get("text").and_then(Value::as_str);
+            text.map_or(0, tokens::count)
+                .saturating_add(other_tokens(block))
+        };
+        self.blocks
             .iter()
-            .filter_map(|block| block.get("text")?.as_str());
-        texts
-            .map(tokens::count)
+            .map(of_block)
             .sum::<u64>()
             .saturating_add(self.thinking)
     }
@@ -310,9 +331,16 @@ impl Written {
     fn body(self, number: &str, model: &ModelFacts, usage: &ModelUsage, report: Report) -> Value {
         let mut content = Vec::new();
         if self.thinking_block && !self.blocks.is_empty() {
-            content.push(json!({"type": "thinking", "thinking": "", "signature": "EqQB"}));
+            // No two are the same, so that each is known again.
+            let signature = format!("EqQB{number}");
+            content.push(json!({"type": "thinking", "thinking": "", "signature": signature}));
         }
-        content.extend(self.blocks);
+        for (at, mut block) in self.blocks.into_iter().enumerate() {
+            if let Some(id) = block.get_mut("id").filter(|id| id.is_null()) {
+                *id = json!(format!("toolu_sim_{number}_{at}"));
+            }
+            content.push(block);
+        }
         let mut body = json!({
             "id": format!("msg_sim_{number}"), "type": "message", "role": "assistant",
             "model": model.id, "content": content,

@@ -44,6 +44,8 @@ pub(crate) enum Purpose {
 pub(crate) struct Limits {
     /// The window to use instead of the model's.
     pub(crate) window: Option<u64>,
+    /// Whether the request ends with a turn that was paused.
+    pub(crate) resumes: bool,
 }
 
 /// A request that passed, and what our clients should not have sent all the same.
@@ -93,7 +95,8 @@ pub(crate) fn check_body(
         .ok_or_else(|| Refusal::invalid("The request body is not a JSON object"))?;
     only_known(fields, FIELDS, "")?;
     let model = find_model(fields)?;
-    let window = limits(model.id).window.unwrap_or(model.window);
+    let limits = limits(model.id);
+    let window = limits.window.unwrap_or(model.window);
     let mut frowned = Vec::new();
     check_sampling(fields, version, model, &mut frowned)?;
     let max_tokens = check_max_tokens(fields, model, purpose, &mut frowned)?;
@@ -107,7 +110,7 @@ pub(crate) fn check_body(
     )?;
     let output = OutputConfig::check(fields.get("output_config"), model)?;
     let tools = tools::check(fields, model, thinks, &mut frowned)?;
-    let content = content::check(fields, model, &mut frowned)?;
+    let content = content::check(fields, model, limits.resumes, &mut frowned)?;
     let blocks: Vec<CacheBlock> = tools.into_iter().chain(content.blocks).collect();
     check_marks(&blocks, fields.get("cache_control"))?;
     let schema_tokens = output

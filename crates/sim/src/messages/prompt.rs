@@ -41,6 +41,39 @@ impl Prompt {
         self.system.iter().any(|text| text.contains(marker))
     }
 
+    /// Returns how many turns of the model's it holds.
+    pub fn turns(&self) -> usize {
+        let messages = self.body.get("messages").and_then(Value::as_array);
+        let roles = messages.into_iter().flatten().map(|m| m.get("role"));
+        roles
+            .filter(|role| role.and_then(Value::as_str) == Some("assistant"))
+            .count()
+    }
+
+    /// Returns whether the model may call a tool.
+    pub fn may_call_tools(&self) -> bool {
+        let tools = self.body.get("tools").and_then(Value::as_array);
+        let choice = self.body.pointer("/tool_choice/type");
+        tools.is_some_and(|tools| !tools.is_empty())
+            && choice.and_then(Value::as_str) != Some("none")
+    }
+
+    /// Returns the results of tools in the newest message, with whether each is an error.
+    pub fn newest_results(&self) -> Vec<(&str, bool)> {
+        let messages = self.body.get("messages").and_then(Value::as_array);
+        let newest = messages.and_then(|messages| messages.last()?.get("content")?.as_array());
+        let results = newest
+            .into_iter()
+            .flatten()
+            .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_result"));
+        results
+            .filter_map(|block| {
+                let is_error = block.get("is_error") == Some(&Value::Bool(true));
+                Some((block.get("content")?.as_str()?, is_error))
+            })
+            .collect()
+    }
+
     /// Returns the user blocks as one text.
     pub fn text(&self) -> String {
         self.user.join("\n")

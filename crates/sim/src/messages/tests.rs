@@ -6,6 +6,7 @@ use super::*;
 use crate::server::{Reply, Request};
 
 mod caching;
+mod conversations;
 mod refusals;
 mod scripts;
 mod shapes;

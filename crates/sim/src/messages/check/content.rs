@@ -22,6 +22,7 @@ pub(super) struct Content {
 pub(super) fn check(
     fields: &Map<String, Value>,
     model: &ModelFacts,
+    resumes: bool,
     frowned: &mut Vec<&'static str>,
 ) -> Result<Content, Refusal> {
     let mut content = Content::default();
@@ -46,6 +47,7 @@ pub(super) fn check(
     let mut last = "";
     // Ids of the tool calls that the next message has to answer.
     let mut open: Vec<String> = Vec::new();
+    let mut has_tool_blocks = false;
     for (at, message) in messages.iter().enumerate() {
         let path = format!("messages.{at}");
         let message = object(message, &path)?;
@@ -68,9 +70,27 @@ pub(super) fn check(
                 "{path}: unexpected `tool_use_id` found in `tool_result` blocks"
             )));
         }
+        for (what, ids) in [
+            ("tool_use", &answered.uses),
+            ("tool_result", &answered.results),
+        ] {
+            if let Some(id) = twice(ids) {
+                return Err(Refusal::invalid(format!(
+                    "{path}: each tool_use must have a single result. Found multiple `{what}` blocks with \
+                     id: {id}"
+                )));
+            }
+        }
+        has_tool_blocks |= !answered.results.is_empty() || !answered.uses.is_empty();
         open = answered.uses;
     }
-    if last == "assistant" {
+    let tools = fields.get("tools").and_then(Value::as_array);
+    if has_tool_blocks && tools.is_none_or(Vec::is_empty) {
+        return Err(Refusal::invalid(
+            "Requests which include `tool_use` or `tool_result` blocks must define tools",
+        ));
+    }
+    if last == "assistant" && !resumes {
         frowned.push("a prefilled answer");
         if !model.prefill || has_format(fields) {
             return Err(Refusal::invalid(
@@ -80,6 +100,18 @@ pub(super) fn check(
         }
     }
     Ok(content)
+}
+
+/// Returns an id that stands in the list more than once.
+fn twice(ids: &[String]) -> Option<&String> {
+    let mut rest = ids;
+    while let Some((first, others)) = rest.split_first() {
+        if others.contains(first) {
+            return Some(first);
+        }
+        rest = others;
+    }
+    None
 }
 
 fn has_format(fields: &Map<String, Value>) -> bool {
