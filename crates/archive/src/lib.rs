@@ -19,7 +19,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mirilla_domain::snapshot::StoredObject;
 use mirilla_ports::source::{EntryKind, Tree};
-use mirilla_ports::{ArtifactError, Artifacts, Source, SourceError};
+use mirilla_ports::{ArtifactError, Artifacts, OpenSource, Source, SourceError};
 use tokio::sync::OnceCell;
 
 use blocks::Blocks;
@@ -89,6 +89,31 @@ impl Source for Archive<'_> {
                 reason: "the archive has several entries of that name",
             }),
         }
+    }
+}
+
+/// Opens archives in one store.
+pub struct Archives<'a> {
+    artifacts: &'a dyn Artifacts,
+}
+
+impl fmt::Debug for Archives<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Archives").finish_non_exhaustive()
+    }
+}
+
+impl<'a> Archives<'a> {
+    /// Takes the store.
+    pub const fn new(artifacts: &'a dyn Artifacts) -> Self {
+        Self { artifacts }
+    }
+}
+
+impl OpenSource for Archives<'_> {
+    fn open<'a>(&'a self, archive: Option<&StoredObject>) -> Option<Box<dyn Source + 'a>> {
+        let archive = Archive::new(self.artifacts, archive?.clone());
+        Some(Box::new(archive))
     }
 }
 

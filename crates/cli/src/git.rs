@@ -6,12 +6,15 @@
 //! **Invariant:** every argument that came from outside stands after `--end-of-options` or is a commit
 //! id that git itself printed.
 
+mod source;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 
 use crate::failure::Failure;
+pub(crate) use source::CommitFiles;
 
 /// Branches that are looked for when no base is named, in this order.
 const USUAL_BASES: [&str; 5] = [
@@ -213,9 +216,10 @@ fn text(repo: &Path, arguments: &[&str]) -> Result<String> {
         .to_owned())
 }
 
-fn run(repo: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
-    let output = Command::new("git")
-        .arg("-C")
+/// Returns a git that runs nothing of the repository's and reads nobody's configuration.
+fn command(repo: &Path, arguments: &[&str]) -> Command {
+    let mut git = Command::new("git");
+    git.arg("-C")
         .arg(repo)
         .args([
             "-c",
@@ -249,7 +253,12 @@ fn run(repo: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_TERMINAL_PROMPT", "0")
-        .env("LC_ALL", "C")
+        .env("LC_ALL", "C");
+    git
+}
+
+fn run(repo: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
+    let output = command(repo, arguments)
         .stdin(Stdio::null())
         .output()
         .context("git cannot be run; install git, or give a patch with `--patch FILE`")?;

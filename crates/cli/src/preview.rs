@@ -9,6 +9,7 @@
 mod print;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ use mirilla_domain::snapshot::{
 use mirilla_domain::thread::Existing;
 use mirilla_local::{DataDir, DirArtifacts, LocalMeter};
 use mirilla_model::{AnthropicModel, AnthropicSettings};
-use mirilla_ports::{Artifacts as _, Clock as _, Heads, LedgerError};
+use mirilla_ports::{Artifacts as _, Clock as _, Heads, LedgerError, OpenSource};
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings, effective_policy};
 use mirilla_system::{OsEntropy, SystemClock};
 
@@ -55,6 +56,8 @@ struct Subject {
     trusted: TrustedFiles,
     head: CommitSha,
     base: CommitSha,
+    /// The repository, if the change is one of its commits.
+    repo: Option<PathBuf>,
 }
 
 /// What came of it.
@@ -139,6 +142,7 @@ impl Subject {
                 trusted,
                 head: nowhere.clone(),
                 base: nowhere,
+                repo: None,
             });
         }
         let range = match &arguments.base {
@@ -171,6 +175,7 @@ impl Subject {
             },
             head,
             base,
+            repo: Some(arguments.repo.clone()),
         })
     }
 }
@@ -276,6 +281,8 @@ fn asked(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let repo = subject.repo.as_ref();
+    let files = repo.map(|repo| git::CommitFiles::new(repo, subject.head.as_str()));
     let note = |line: &str| {
         if interactive {
             output::worker_line(line);
@@ -288,7 +295,7 @@ fn asked(
             meter: &meter,
             heads: &OnlyHead,
             model: Some(&model),
-            tools: None,
+            files: files.as_ref().map(|files| -> &dyn OpenSource { files }),
             clock: clock.as_ref(),
             entropy: entropy.as_ref(),
             note: &note,

@@ -28,6 +28,6 @@ pub use meter::{Meter, MeterError, MeterSweep, ReviewLeases};
 pub use model::{Model, ModelError};
 pub use queue::{PutBack, Queue, QueueDepth, QueueError, QueueSend};
 pub use secrets::{SecretsError, WebhookSecrets};
-pub use source::{Source, SourceError};
+pub use source::{OpenSource, Source, SourceError};
 pub use tokens::{MintTokens, NoToken};
 pub use tools::{ToolOutput, ToolSpec, Toolbox};

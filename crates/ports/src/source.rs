@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use mirilla_domain::snapshot::StoredObject;
 
 /// What stands under a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +134,24 @@ pub trait Source: Send + Sync {
     /// Returns all bytes of a file or a link, at most `limit_bytes`, else [`SourceError::TooLarge`];
     /// never more memory than that, whatever the entry claims.
     async fn read(&self, path: &str, limit_bytes: u64) -> Result<Vec<u8>, SourceError>;
+}
+
+#[async_trait]
+impl<S: Source + ?Sized> Source for &S {
+    async fn tree(&self) -> Result<Arc<Tree>, SourceError> {
+        (**self).tree().await
+    }
+
+    async fn read(&self, path: &str, limit_bytes: u64) -> Result<Vec<u8>, SourceError> {
+        (**self).read(path, limit_bytes).await
+    }
+}
+
+/// Opens the files of the commit that a snapshot was taken of.
+pub trait OpenSource: Send + Sync {
+    /// Takes the commit's archive, if one was kept; `None` if there is nothing to read from. Nothing is
+    /// read before something is asked for.
+    fn open<'a>(&'a self, archive: Option<&StoredObject>) -> Option<Box<dyn Source + 'a>>;
 }
 
 #[cfg(test)]

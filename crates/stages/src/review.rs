@@ -9,6 +9,7 @@
 
 mod asking;
 mod books;
+pub mod eyes;
 mod lease;
 mod look;
 mod progress;
@@ -31,12 +32,14 @@ use mirilla_domain::settings::{self, OperatorPolicy, Policy, PrDescription};
 use mirilla_domain::signal::{self, About, PurseKind, Signal};
 use mirilla_domain::snapshot::{Keys, SnapshotMeta, TrustedFiles};
 use mirilla_ports::model::{Answer, Limits, StopReason};
-use mirilla_ports::tools::{ToolOutput, ToolSpec, Toolbox};
-use mirilla_ports::{ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Model};
+use mirilla_ports::{
+    ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Model, OpenSource, Toolbox,
+};
 
 use crate::error::StageError;
 use crate::report::Report;
 use asking::{Asking, Called, MustStop};
+pub use eyes::Eyes;
 pub use lease::alone;
 pub use look::Look;
 use progress::{ChunkResult, Progress};
@@ -63,8 +66,8 @@ pub struct ReviewPorts<'a> {
     pub heads: &'a dyn Heads,
     /// The model; without one only the coverage is written.
     pub model: Option<&'a dyn Model>,
-    /// What the model may look up; `None` leaves it with the diff.
-    pub tools: Option<&'a dyn Toolbox>,
+    /// Opens the head's files for the model's tools; without them the tools say so.
+    pub files: Option<&'a dyn OpenSource>,
     /// Time.
     pub clock: &'a dyn Clock,
     /// The nonce that fences the diff.
@@ -145,6 +148,11 @@ pub async fn review(
         snapshot.policy.chunk_tokens,
     );
     (ports.note)(&opening_line(&snapshot, &plan));
+    let nonce = nonce(ports.entropy);
+    let archive = snapshot.meta.archive.as_ref();
+    let source = ports.files.and_then(|files| files.open(archive));
+    let missing = &snapshot.meta.missing;
+    let eyes = Eyes::new(source.as_deref(), &parsed.files, missing, &nonce);
     let reading = Reading {
         ports,
         settings,
@@ -153,8 +161,8 @@ pub async fn review(
         files: &shown.files,
         plan: &plan,
         rules: applicable_rules(&snapshot, &plan),
-        nonce: nonce(ports.entropy),
-        tools: ports.tools.unwrap_or(&NoTools),
+        nonce: nonce.clone(),
+        tools: &eyes,
         deadline: ports
             .clock
             .now()
@@ -337,20 +345,6 @@ struct Reading<'a> {
     /// The same in every question, so that the provider's cache holds.
     tools: &'a dyn Toolbox,
     deadline: Timestamp,
-}
-
-/// Nothing to look up in.
-struct NoTools;
-
-#[async_trait]
-impl Toolbox for NoTools {
-    fn specs(&self) -> &[ToolSpec] {
-        &[]
-    }
-
-    async fn call(&self, _name: &str, _input: &serde_json::Value) -> ToolOutput {
-        ToolOutput::error("There are no tools.")
-    }
 }
 
 /// Why the run stops before all chunks are answered.

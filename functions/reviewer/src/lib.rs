@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::LambdaEvent;
+use mirilla_archive::Archives;
 use mirilla_domain::ids::Timestamp;
 use mirilla_lambda::batch::{self, Batch, Received};
 use mirilla_ports::message::Message;
@@ -109,12 +110,13 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         return Ok(Report::silent(job, "grants-expired"));
     };
     let artifacts = state.granted.open(grants);
+    let archives = Archives::new(&*artifacts);
     let ports = ReviewPorts {
         artifacts: &*artifacts,
         meter: &*state.meter,
         heads: &*state.heads,
         model: Some(&*state.model),
-        tools: None,
+        files: Some(&archives),
         clock: &*state.clock,
         entropy: &*state.entropy,
         note: &|line: &str| tracing::info!("{line}"),

@@ -191,7 +191,7 @@ async fn what_is_damaged_or_unknown_is_said() {
         with("elsewhere", |it| it.offset = Some(7)),
         with("outside", |it| it.offset = Some(0xffff_fff0)),
         with("noise", |it| {
-            it.stored.iter_mut().for_each(|byte| *byte ^= 0x5a)
+            it.stored.iter_mut().for_each(|byte| *byte ^= 0x5a);
         }),
     ];
     let store = OneObject::new(zip(&items));

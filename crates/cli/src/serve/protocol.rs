@@ -159,6 +159,8 @@ pub(crate) struct ReviewOrder {
     pub(crate) meter: PathBuf,
     /// The artifact directory.
     pub(crate) artifacts: PathBuf,
+    /// The head's archive, below that directory, if one was kept.
+    pub(crate) archive: PathBuf,
 }
 
 /// One end of the socket between supervisor and child.

@@ -13,6 +13,7 @@ use mirilla_domain::ids::{AttemptNo, JobId};
 use mirilla_domain::job::{Job, JobState};
 use mirilla_domain::money::CappedPurse;
 use mirilla_domain::signal::{About, Signal};
+use mirilla_domain::snapshot::Keys;
 use mirilla_local::{LocalHeads, LocalLedger, LocalMeter, LocalQueue, MAX_RECEIVES};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::{QueueName, Received};
@@ -131,6 +132,10 @@ async fn review(
             last_try: received.receive_count >= MAX_RECEIVES,
             meter: host.data.meter(),
             artifacts: host.data.artifacts(),
+            archive: host
+                .data
+                .artifacts()
+                .join(Keys::archive(&job.key.pull_request(), &job.key.head)),
         },
         model: host.settings.model.clone(),
         policy: host.settings.policy.clone(),

@@ -19,4 +19,5 @@ mod deliveries;
 mod demo;
 mod doctor_host;
 mod kills;
+mod lookups;
 mod support;

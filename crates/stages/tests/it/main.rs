@@ -14,8 +14,10 @@
 
 mod crash;
 mod deliveries;
+mod eyes;
 mod heads;
 mod intake;
+mod lookups;
 mod money;
 mod outcomes;
 mod signals;

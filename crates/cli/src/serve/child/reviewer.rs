@@ -1,4 +1,4 @@
-//! A reviewer's process: the model's key, one job's files and the meter. It ends with its message.
+//! A reviewer's process: the model's key, one job's files, its commit's archive and the meter. It ends with its message.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
+use mirilla_archive::Archives;
 use mirilla_domain::ids::{CommitSha, PullRequestRef};
 use mirilla_domain::price::PriceTable;
 use mirilla_domain::redact::{self, Redactor};
@@ -50,12 +51,13 @@ pub(super) async fn run(
     let heads = ToldHeads {
         superseded: Arc::clone(&superseded),
     };
+    let archives = Archives::new(&artifacts);
     let ports = ReviewPorts {
         artifacts: &artifacts,
         meter: &meter,
         heads: &heads,
         model: model.as_ref().map(|model| -> &dyn Model { model }),
-        tools: None,
+        files: Some(&archives),
         clock: clock.as_ref(),
         entropy: entropy.as_ref(),
         note: &output::worker_line,
@@ -107,7 +109,7 @@ fn confine(settings: &ReviewerSettings) -> Result<()> {
     let meter = order.meter.parent().map(Path::to_path_buf);
     let endpoint = settings.model.as_ref().map(|model| &model.endpoint);
     let needs = Needs {
-        read: vec![object("snapshots")],
+        read: vec![object("snapshots"), order.archive.clone()],
         write: [object("work"), object("findings")]
             .into_iter()
             .chain(meter)

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mirilla_archive::Archives;
 use mirilla_domain::ids::*;
 use mirilla_domain::job::{Job, JobKey};
 use mirilla_domain::marker::MarkerKey;
@@ -527,12 +528,13 @@ impl Host {
                 let meter = gated(&meter, gate);
                 let model = self.model();
                 let model = gated(&model, gate);
+                let archives = Archives::new(&artifacts);
                 let ports = ReviewPorts {
                     artifacts: &artifacts,
                     meter: &meter,
                     heads: &heads,
                     model: Some(&model),
-                    tools: None,
+                    files: Some(&archives),
                     clock,
                     entropy,
                     note: &|_line: &str| (),

@@ -1,0 +1,95 @@
+//! The model looks things up: in a confined child of `serve`, and in `review` over a clone.
+
+use std::time::Duration;
+
+use mirilla_sim::Scripted;
+use serde_json::{Value, json};
+
+use crate::support::{REPO, World, mirilla, wait_for};
+
+/// An answer that reads one file and searches all.
+fn looking(path: &str, pattern: &str) -> Scripted {
+    let asks = [
+        ("read_file", json!({"path": path})),
+        ("search", json!({"pattern": pattern})),
+    ];
+    let blocks = asks.iter().zip(0..).map(|((name, input), number)| {
+        json!({"type": "tool_use", "id": format!("toolu_{number}"), "name": name, "input": input})
+    });
+    Scripted::blocks(blocks.collect(), "tool_use")
+}
+
+/// What the model was told, once it asks again.
+fn told(world: &World) -> Option<String> {
+    let calls = world.sim.messages().model_calls();
+    let body = &calls.get(1)?.prompt.body;
+    let last = body["messages"].as_array()?.last()?;
+    Some(match &last["content"] {
+        Value::String(text) => text.clone(),
+        blocks => blocks.to_string(),
+    })
+}
+
+#[test]
+fn a_confined_reviewer_reads_its_commits_archive() {
+    let world = World::new();
+    world.sim.messages().answer(looking("README.md", "work0"));
+    world.open_pull("change");
+    let server = world.serve();
+    for delivery in world.deliveries() {
+        assert_eq!(server.deliver(&delivery), Some(202));
+    }
+    wait_for("the second call", Duration::from_secs(60), || {
+        told(&world).map(drop).ok_or_else(|| "none yet".to_owned())
+    });
+    drop(server);
+    let told = told(&world).unwrap();
+    assert!(told.contains("1   A shop."), "{told}");
+    assert!(told.contains("change/Step0.java"), "{told}");
+    assert!(told.contains("4 +       work0();"), "{told}");
+}
+
+#[test]
+fn a_preview_looks_in_the_clone_and_shows_nothing_of_the_working_tree() {
+    let world = World::new();
+    let repo = world.dir.path().join("clone");
+    let git = |arguments: &[&str]| {
+        let output = std::process::Command::new("git")
+            .current_dir(&repo)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+            .args(["-c", "commit.gpgsign=false"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    };
+    std::fs::create_dir(&repo).unwrap();
+    git(&["init", "-q", "-b", "main"]);
+    std::fs::write(repo.join("lib.rs"), "fn helper() {}\n").unwrap();
+    std::fs::write(repo.join("main.rs"), "fn main() {}\n").unwrap();
+    git(&["add", "."]);
+    git(&["commit", "-qm", "base"]);
+    std::fs::write(repo.join("main.rs"), "fn main() { helper(); }\n").unwrap();
+    git(&["commit", "-qam", "head"]);
+    std::fs::write(repo.join("lib.rs"), "fn helper() { uncommitted(); }\n").unwrap();
+    world.sim.messages().answer(looking("lib.rs", "helper"));
+    let url = world.sim.messages().url();
+    let key = world.sim.messages().api_key().to_owned();
+    let (code, stdout, stderr) = mirilla(
+        &[
+            "review",
+            "--repo",
+            repo.to_str().unwrap(),
+            "--base",
+            "HEAD~1",
+        ],
+        b"",
+        &[("ANTHROPIC_API_KEY", &key), ("MIRILLA_MODEL_URL", &url)],
+    );
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    let told = told(&world).unwrap();
+    assert!(told.contains("1   fn helper() {}"), "{told}");
+    assert!(told.contains("1 + fn main() { helper(); }"), "{told}");
+    assert!(!told.contains("uncommitted"), "{told}");
+    assert!(!world.sim.github().tip(REPO, "main").unwrap().is_empty());
+}
