@@ -204,3 +204,6 @@ impl Talk<'_> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,10 @@
 //! arguments by way of [`toolset`]. What is sent and how a reply is read is in [`wire`], pure functions over
 //! bytes; when to try again is in `retry`; which models can be asked at all is data in [`capability`].
 //!
+//! `examples/order_desk.rs` shows a conversation on something other than reviewing: two tools, called in
+//! one turn, a purse, and an answer by a schema, with the simulated Messages API at the other end.
+//! `cargo run -p mirilla-model --example order_desk` runs it.
+//!
 //! **Invariant:** no sampling parameter, no forced tool, no prefilled answer ever leaves this crate; the
 //! tools of a conversation are the same in each of its calls; and no error text holds a piece of a prompt,
 //! an answer or the key.

@@ -152,6 +152,22 @@ mod tests {
     }
 
     #[test]
+    fn turns_are_bounded() {
+        let read = |text| OperatorPolicy::given(Some(text), |_| None);
+        assert_eq!(read("max-turns = 0").0.max_turns, 0);
+        assert_eq!(read("max-turns = 32").1, []);
+        let (policy, problems) = read("max-turns = 33");
+        assert_eq!(policy.max_turns, 8);
+        let [GivenProblem::Text(why)] = problems.as_slice() else {
+            panic!("{problems:?}");
+        };
+        assert!(
+            why.contains("max-turns is 33; it is between 0 and 32"),
+            "{why}"
+        );
+    }
+
+    #[test]
     fn all_problems_are_told_at_once_and_leave_the_rest() {
         let single = |it: Single| match it {
             Single::ReviewUsd => Some("much".to_owned()),

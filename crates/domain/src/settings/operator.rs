@@ -17,7 +17,8 @@ pub struct OperatorPolicy {
     /// Estimated tokens of changed code per question. Default 8,000.
     pub chunk_tokens: u32,
     /// The most calls about one chunk, the one that answers included; the others look things up in the
-    /// repository. One, or none, leaves the model with the diff. Default 8.
+    /// repository. One, or none, leaves the model with the diff. Default 8, at most 32.
+    #[serde(deserialize_with = "max_turns")]
     pub max_turns: u32,
     /// The most one review may cost. Default 1.00.
     #[serde(with = "usd")]
@@ -55,6 +56,19 @@ pub struct OperatorPolicy {
     pub trusted_bases: Vec<String>,
     /// Whether authors may dismiss findings on their own pull requests. Default false.
     pub self_dismiss: bool,
+}
+
+/// The largest `max-turns`: each turn sends all turns before it again.
+const MOST_TURNS: u32 = 32;
+
+fn max_turns<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let turns = u32::deserialize(deserializer)?;
+    if turns > MOST_TURNS {
+        return Err(serde::de::Error::custom(format_args!(
+            "max-turns is {turns}; it is between 0 and {MOST_TURNS}"
+        )));
+    }
+    Ok(turns)
 }
 
 impl Default for OperatorPolicy {

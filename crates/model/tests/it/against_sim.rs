@@ -102,7 +102,7 @@ impl Rig {
         match self.model.converse(conversation).await {
             Ok(answer) => Ok(answer),
             Err(Unanswered::Model(error)) => Err(error),
-            Err(Unanswered::Stopped) => unreachable!("nobody stops it"),
+            Err(Unanswered::Stopped) => panic!("nobody stops it"),
         }
     }
 

@@ -1,4 +1,5 @@
-//! A happy run makes N port calls; it is killed before and after the effect of each.
+//! A happy run makes N port calls; it is killed before and after the effect of each. Its model looks
+//! things up before it answers, so that the kills hit every point of a conversation.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use crate::support::{Ended, Gate, Host, KillAt, TWO_DEFECTS, When};
 
 /// Kills a run at one call, starts the host again, and lets the forge redeliver.
 async fn killed_at(kill: KillAt) -> Host {
-    let host = Host::new(TWO_DEFECTS);
+    let host = Host::new(TWO_DEFECTS).looking(1);
     let delivery = host.deliveries().remove(0);
     let gate = Arc::new(Gate::killing(kill));
     let ended = host.deliver_and_run(&gate, &delivery).await;
@@ -21,7 +22,7 @@ async fn killed_at(kill: KillAt) -> Host {
 
 #[tokio::test]
 async fn a_run_killed_at_any_call_ends_with_one_review_and_is_paid_once() {
-    let host = Host::new(TWO_DEFECTS);
+    let host = Host::new(TWO_DEFECTS).looking(1);
     let delivery = host.deliveries().remove(0);
     let gate = Arc::new(Gate::open());
     assert_eq!(host.deliver_and_run(&gate, &delivery).await, Ended::Quiet);
@@ -38,6 +39,27 @@ async fn a_run_killed_at_any_call_ends_with_one_review_and_is_paid_once() {
         "the run finds nothing, so nothing could be said twice"
     );
 
+    let names = gate.names();
+    for needed in [
+        "meter.sent",
+        "meter.settle",
+        "artifacts.get_range",
+        "model.converse",
+    ] {
+        assert!(names.contains(&needed), "no {needed} in {names:?}");
+    }
+    assert_eq!(
+        names.iter().filter(|name| **name == "meter.sent").count(),
+        host.sim.messages().model_calls().len(),
+        "each call has its own reservation"
+    );
+    assert!(host.sim.messages().model_calls().len() >= 2);
+    assert_eq!(
+        host.booked_and_billed().await,
+        (0, 0),
+        "an undisturbed run pays what it is billed"
+    );
+
     for call in 0..calls {
         for when in [When::Before, When::After] {
             let kill = KillAt { call, when };
@@ -47,6 +69,14 @@ async fn a_run_killed_at_any_call_ends_with_one_review_and_is_paid_once() {
             host.assert_reviewed_once(&context).await;
             assert_eq!(host.comments(), undisturbed, "{context}");
             host.assert_paid_once(&context).await;
+            // One call was under way at most: what is booked beside the bill is its worst case.
+            let (over, under) = host.booked_and_billed().await;
+            let lost = ["meter.sent", "artifacts.put", "meter.settle"].contains(&name);
+            assert_eq!(under, 0, "{context}");
+            assert!(
+                over == 0 || (lost && over < 300_000_000_000),
+                "{context}: {over} too much"
+            );
         }
     }
 }

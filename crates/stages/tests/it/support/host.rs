@@ -1,18 +1,17 @@
 //! One host: stores in a temporary directory, simulated services, one clock for all of them.
 
 mod outcome;
+mod reviewing;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mirilla_archive::Archives;
 use mirilla_domain::ids::*;
 use mirilla_domain::job::{Job, JobKey};
 use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::money::{PicoUsd, Purse};
-use mirilla_domain::price::PriceTable;
 use mirilla_domain::redact::Redactor;
 use mirilla_domain::settings::OperatorPolicy;
 use mirilla_domain::signal::{About, Signal};
@@ -41,7 +40,7 @@ use mirilla_stages::intake::{
 };
 use mirilla_stages::post::{self, PostPorts, PostSettings};
 use mirilla_stages::report::{self, Report};
-use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
+use mirilla_stages::review;
 use mirilla_stages::sweep::{DeliveryPorts, Pace, SweepPorts, SweepSettings, sweep};
 use mirilla_system::OsEntropy;
 
@@ -107,6 +106,7 @@ pub(crate) struct Host {
     pub(crate) pr: u64,
     installation: u64,
     seen: Mutex<Vec<(About, Signal)>>,
+    looks: Mutex<Vec<String>>,
 }
 
 impl Host {
@@ -147,6 +147,7 @@ impl Host {
             pr,
             installation,
             seen: Mutex::default(),
+            looks: Mutex::default(),
         }
     }
 
@@ -523,38 +524,9 @@ impl Host {
                 purses,
                 grants: _,
             } => {
-                let heads = LocalHeads::open(&self.dir().heads()).unwrap();
-                let (heads, meter) = (gated(&heads, gate), self.meter());
+                let (meter, count) = (self.meter(), received.receive_count);
                 let meter = gated(&meter, gate);
-                let model = self.model();
-                let model = gated(&model, gate);
-                let archives = Archives::new(&artifacts);
-                let ports = ReviewPorts {
-                    artifacts: &artifacts,
-                    meter: &meter,
-                    heads: &heads,
-                    model: Some(&model),
-                    files: Some(&archives),
-                    clock,
-                    entropy,
-                    note: &|_line: &str| (),
-                    looked: &|_look| (),
-                    count: &|about, signal| self.saw(about, &[signal]),
-                };
-                let settings = ReviewSettings {
-                    policy: self.policy.clone(),
-                    prices: PriceTable::shipped(),
-                    redactor: Redactor::default(),
-                    limit: Duration::from_secs(600),
-                };
-                let order = ReviewOrder {
-                    job: job.clone(),
-                    attempt: *attempt,
-                    purses: purses.clone(),
-                    receive_count: received.receive_count,
-                    last_try: received.receive_count >= 10,
-                };
-                let work = review::review(ports, &settings, &order);
+                let work = self.review_as(gate, (job, *attempt), purses, count);
                 review::alone(&meter, clock, entropy, job, Duration::from_secs(660), work).await
             }
             Message::PostV1 {

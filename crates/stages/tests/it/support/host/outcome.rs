@@ -138,6 +138,14 @@ impl Host {
         );
     }
 
+    /// How much more is booked than billed, and how much less, in 10⁻¹² dollars.
+    pub(crate) async fn booked_and_billed(&self) -> (u64, u64) {
+        let booked = self.spent_on_review().await.get();
+        let calls = self.sim.messages().model_calls();
+        let billed: u64 = calls.iter().map(|call| call.pico_usd).sum();
+        (booked.saturating_sub(billed), billed.saturating_sub(booked))
+    }
+
     /// What must hold whatever happened: one review of the live head, nothing said twice, money right.
     pub(crate) async fn assert_reviewed_once(&self, context: &str) {
         let job = self
