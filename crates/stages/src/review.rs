@@ -542,7 +542,13 @@ impl Reading<'_> {
                         after,
                     })));
                 }
-                Called::Rejected(text) => {
+                Called::Rejected { text, midway: true } => {
+                    (self.ports.note)(&format!(
+                        "{label} broken off by the model's provider: {text}"
+                    ));
+                    FailReason::ModelRejected
+                }
+                Called::Rejected { text, .. } => {
                     (self.ports.note)(&format!("{label} rejected by the model's provider: {text}"));
                     return Ok(Answered::Stop(Stop::Rest(Fate::Failed(
                         FailReason::ModelRejected,

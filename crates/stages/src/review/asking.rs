@@ -73,8 +73,14 @@ pub(super) enum Called {
         /// When to try again.
         after: Duration,
     },
-    /// The provider refuses; its last call is not charged. Our own words.
-    Rejected(String),
+    /// The provider refuses; its last call is not charged.
+    Rejected {
+        /// Why, in our own words.
+        text: String,
+        /// Whether it had answered earlier calls of the same conversation: then it is this conversation
+        /// that it refuses, and not us.
+        midway: bool,
+    },
     /// The run has to end.
     Stop(Stop),
 }
@@ -100,18 +106,24 @@ impl Asking<'_> {
         match self.model.converse(conversation).await {
             Ok(answer) => Ok(Called::Answered(answer)),
             Err(Unanswered::Stopped) => books.why_stopped(),
-            Err(Unanswered::Model(error)) => Ok(self.unanswered(&error)),
+            Err(Unanswered::Model(error)) => {
+                let midway = books.turn() > 1;
+                Ok(self.unanswered(&error, midway))
+            }
         }
     }
 
-    fn unanswered(&self, error: &ModelError) -> Called {
+    fn unanswered(&self, error: &ModelError, midway: bool) -> Called {
         match error {
             ModelError::AnswerLost { .. } => Called::Lost,
             ModelError::Unavailable { retry_after, .. } => Called::Unavailable {
                 after: self.pause(*retry_after),
             },
             ModelError::PromptTooLong => Called::TooLong,
-            ModelError::Rejected { .. } => Called::Rejected(error.to_string()),
+            ModelError::Rejected { .. } => Called::Rejected {
+                text: error.to_string(),
+                midway,
+            },
         }
     }
 

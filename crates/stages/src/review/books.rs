@@ -29,6 +29,8 @@ pub(super) struct Books<'r, 'a> {
     progress: &'r mut Progress,
     result: &'r mut ChunkResult,
     judge: Judge<'r>,
+    /// Which call is being made, from 1.
+    turn: u32,
     /// The call that is under way: its reservation and what is set aside for it.
     open: Option<(String, PicoUsd)>,
     /// Why the conversation was ended here.
@@ -47,9 +49,15 @@ impl<'r, 'a> Books<'r, 'a> {
             progress,
             result,
             judge,
+            turn: 0,
             open: None,
             stopped: None,
         }
+    }
+
+    /// Returns which call was the last one made or tried, from 1.
+    pub(super) const fn turn(&self) -> u32 {
+        self.turn
     }
 
     /// Returns why the conversation was ended here.
@@ -197,6 +205,7 @@ impl<'r, 'a> Books<'r, 'a> {
 #[async_trait]
 impl CallGate for Books<'_, '_> {
     async fn before(&mut self, call: &NextCall) -> Result<Go, Stopped> {
+        self.turn = call.turn;
         match self.admit(call).await {
             Ok(Ok(go)) => Ok(go),
             Ok(Err(called)) => Err(self.stop(Ok(called))),

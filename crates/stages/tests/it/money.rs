@@ -132,6 +132,23 @@ async fn turns_of_one_leave_the_model_with_the_diff() {
     assert_eq!(host.looks(), [""; 0]);
 }
 
+#[tokio::test]
+async fn a_call_that_is_refused_in_mid_conversation_costs_the_conversation_and_not_the_review() {
+    let host = Host::new(TWO_DEFECTS).looking(2);
+    let refused = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prose"}}"#;
+    let fault = mirilla_sim::Fault::status(400, refused);
+    host.sim
+        .messages()
+        .faults()
+        .on("POST /v1/messages", 2, fault);
+    let gate = Arc::new(Gate::open());
+    host.deliver(&gate, &host.deliveries()[0]).await;
+    assert_eq!(host.run(&gate).await, Ended::Quiet);
+    host.assert_reviewed_once("refused midway").await;
+    assert!(!host.comments().is_empty());
+    assert_eq!(host.booked_and_billed().await, (0, 0));
+}
+
 /// What a conversation can end with that is no answer. None of it is clean, and all of it is paid.
 #[tokio::test]
 async fn no_end_of_a_conversation_but_an_answer_makes_a_file_reviewed() {
