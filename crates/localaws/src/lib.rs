@@ -1,6 +1,6 @@
 //! AWS on one machine, for tests and `cargo xtask local`.
 //!
-//! [`Venv`] installs the emulator, with exact versions, into the project's own cache folder the first
+//! [`Venv`] installs the emulator and the template's checks, with exact versions, into the project's own cache folder the first
 //! time it is needed. [`Emulator`] runs one on a free loopback port, for as long as its value lives.
 //! [`Stack`] is the project's template deployed there, and [`translate()`] what the template becomes.
 //!
@@ -18,4 +18,4 @@ pub use emulator::{
 };
 pub use stack::{FUNCTIONS, Stack, StackRequest};
 pub use translate::translate;
-pub use venv::{Venv, project_root};
+pub use venv::{Tools, Venv, project_root};

@@ -1,4 +1,4 @@
-//! The Python environment the emulator and the template's checks run in.
+//! The Python environments that the emulator and the template's checks run in.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -8,15 +8,13 @@ use std::process::{Command, Output};
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
-/// The packages, with exact versions, relative to the project's root.
-const REQUIREMENTS: &str = "infra/local-aws/requirements.txt";
 /// The project's own cache folder, relative to its root; git ignores it.
 const CACHE: &str = ".cache/local-aws";
 /// Present once everything is installed.
 const READY: &str = ".ready";
 /// What to do when Python cannot make one.
 const INSTALL_HINT: &str =
-    "install Python 3.10 or later with its venv module (Debian, Ubuntu: apt install python3-venv)";
+    "install Python 3.11 or later with its venv module (Debian, Ubuntu: apt install python3-venv)";
 
 /// Returns the project's root: the folder of the workspace's `Cargo.toml`.
 pub fn project_root() -> PathBuf {
@@ -27,6 +25,38 @@ pub fn project_root() -> PathBuf {
         .to_path_buf()
 }
 
+/// What an environment is for. Each has packages of its own: those of two need different versions of the
+/// same third.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    /// The emulator, the translation of templates, and cfn-lint.
+    LocalAws,
+    /// The command line of SAM.
+    Sam,
+    /// Checkov.
+    Checkov,
+}
+
+impl Tools {
+    /// Returns the file of the packages, with exact versions, relative to the project's root.
+    const fn requirements(self) -> &'static str {
+        match self {
+            Self::LocalAws => "infra/local-aws/requirements.txt",
+            Self::Sam => "infra/checks/sam.txt",
+            Self::Checkov => "infra/checks/checkov.txt",
+        }
+    }
+
+    /// Returns what an error calls it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::LocalAws => "the local AWS",
+            Self::Sam => "SAM's command line",
+            Self::Checkov => "checkov",
+        }
+    }
+}
+
 /// An installed Python environment.
 #[derive(Debug, Clone)]
 pub struct Venv {
@@ -34,17 +64,26 @@ pub struct Venv {
 }
 
 impl Venv {
-    /// Returns the environment of this checkout, installing it if it is not there yet.
+    /// Returns the emulator's environment, installing it if it is not there yet.
     ///
-    /// Takes about half a minute and pip's registry the first time, milliseconds afterwards. Several
+    /// # Errors
+    ///
+    /// As [`Venv::of`].
+    pub fn ensure() -> Result<Self> {
+        Self::of(Tools::LocalAws)
+    }
+
+    /// Returns an environment of this checkout, installing it if it is not there yet.
+    ///
+    /// Takes up to a minute and pip's registry the first time, milliseconds afterwards. Several
     /// processes may ask at once: one installs, the others wait.
     ///
     /// # Errors
     ///
     /// Without Python, its venv module or the registry, saying which and what to do.
-    pub fn ensure() -> Result<Self> {
+    pub fn of(tools: Tools) -> Result<Self> {
         let project = project_root();
-        let requirements = project.join(REQUIREMENTS);
+        let requirements = project.join(tools.requirements());
         let wanted = fs::read(&requirements)
             .with_context(|| format!("could not read {}", requirements.display()))?;
         let cache = project.join(CACHE);
@@ -63,7 +102,7 @@ impl Venv {
         lock.lock()
             .context("could not take the lock of the cache folder")?;
         if !venv.is_ready() {
-            venv.install(&requirements)?;
+            venv.install(tools, &requirements)?;
         }
         Ok(venv)
     }
@@ -83,7 +122,7 @@ impl Venv {
     }
 
     /// Installs from nothing: what an interrupted run left is removed first.
-    fn install(&self, requirements: &Path) -> Result<()> {
+    fn install(&self, tools: Tools, requirements: &Path) -> Result<()> {
         match fs::remove_dir_all(&self.root) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(error).with_context(|| {
@@ -98,9 +137,12 @@ impl Venv {
             .args(["-m", "pip", "install", "--quiet", "--no-input", "--no-deps"])
             .args(["--disable-pip-version-check", "--requirement"])
             .arg(requirements))
-        .context(
-            "could not install the local AWS: pip needs its package registry for this one time",
-        )?;
+        .with_context(|| {
+            format!(
+                "could not install {}: pip needs its package registry for this one time",
+                tools.name()
+            )
+        })?;
         fs::write(self.root.join(READY), b"").context("could not mark the environment as ready")
     }
 }
@@ -162,13 +204,15 @@ mod tests {
 
     #[test]
     fn every_package_has_one_exact_version() {
-        let text = fs::read_to_string(project_root().join(REQUIREMENTS)).unwrap();
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let (name, version) = line.split_once("==").expect(line);
-            assert!(
-                !name.is_empty() && !version.is_empty() && !version.contains('*'),
-                "{line}"
-            );
+        for tools in [Tools::LocalAws, Tools::Sam, Tools::Checkov] {
+            let text = fs::read_to_string(project_root().join(tools.requirements())).unwrap();
+            for line in text.lines().filter(|line| !line.starts_with('#')) {
+                let (name, version) = line.split_once("==").expect(line);
+                assert!(
+                    !name.is_empty() && !version.is_empty() && !version.contains('*'),
+                    "{line}"
+                );
+            }
         }
     }
 }

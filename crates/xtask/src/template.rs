@@ -3,10 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use mirilla_localaws::Venv;
+use mirilla_localaws::{Tools, Venv};
 use serde_json::Value;
 
 use crate::say;
@@ -20,12 +20,11 @@ const PLACE: &str = "      DashboardBody: !Sub |\n";
 /// How far its lines are in.
 const INDENT: &str = "        ";
 
-/// Runs cfn-lint over all templates, and SAM's and checkov's checks where they are installed; returns
+/// Runs cfn-lint and checkov over all templates and SAM's validation over the one that is deployed; returns
 /// whether none found anything.
 ///
 /// What checkov finds and is meant to stay is excused in the template, beside the resource, with a reason.
 pub(crate) fn lint(root: &Path) -> Result<bool> {
-    let venv = Venv::ensure().context("cfn-lint cannot be had")?;
     let mut templates = vec![PathBuf::from(TEMPLATE)];
     for entry in fs::read_dir(root.join("infra")).context("infra cannot be listed")? {
         let path = Path::new("infra").join(entry?.file_name());
@@ -37,45 +36,32 @@ pub(crate) fn lint(root: &Path) -> Result<bool> {
         }
     }
     templates.sort();
-    let run = |command: &mut Command| -> Result<bool> {
+    let mut fine = true;
+    for (tools, program) in [
+        (Tools::LocalAws, "cfn-lint"),
+        (Tools::Sam, "sam"),
+        (Tools::Checkov, "checkov"),
+    ] {
+        let venv = Venv::of(tools).with_context(|| format!("{program} cannot be had"))?;
+        let mut command = Command::new(venv.program(program));
+        match tools {
+            Tools::LocalAws => command.args(&templates),
+            Tools::Sam => command
+                .args(["validate", "--lint", "--region", "us-east-1"])
+                .args(["--template", TEMPLATE])
+                .env("SAM_CLI_TELEMETRY", "0")
+                .env("__SAM_CLI_APP_DIR", root.join(".cache/local-aws/sam")),
+            Tools::Checkov => command
+                .args(["--framework", "cloudformation", "--compact", "--quiet"])
+                .args(["--skip-download", "--file"])
+                .args(&templates),
+        };
         let status = command.current_dir(root).status();
-        Ok(status
-            .with_context(|| format!("{} cannot be run", command.get_program().display()))?
-            .success())
-    };
-    let mut fine = run(Command::new(venv.program("cfn-lint")).args(&templates))?;
-    if installed("sam") {
-        fine &= run(Command::new("sam")
-            .args([
-                "validate",
-                "--lint",
-                "--region",
-                "us-east-1",
-                "--template",
-                TEMPLATE,
-            ])
-            .env("SAM_CLI_TELEMETRY", "0"))?;
-    } else {
-        say("  --   sam validate: aws-sam-cli is not installed, left out");
-    }
-    if installed("checkov") {
-        fine &= run(Command::new("checkov")
-            .args(["--framework", "cloudformation", "--compact", "--quiet"])
-            .args(["--skip-download", "--file"])
-            .args(&templates))?;
-    } else {
-        say("  --   checkov is not installed, left out");
+        fine &= status
+            .with_context(|| format!("{program} cannot be run"))?
+            .success();
     }
     Ok(fine)
-}
-
-fn installed(program: &str) -> bool {
-    Command::new(program)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
 }
 
 /// Writes the dashboard into the template.
