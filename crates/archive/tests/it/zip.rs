@@ -30,26 +30,27 @@ impl Item {
         deflate.write_all(bytes).unwrap();
         let stored = deflate.finish().unwrap();
         Self {
-            name: name.as_bytes().to_vec(),
             method: 8,
-            flags: 0,
-            size: bytes.len().try_into().unwrap(),
             stored_size: stored.len().try_into().unwrap(),
-            crc: rawzip::crc32(bytes),
             stored,
-            unix_mode: 0o100_644,
-            local_extra: Vec::new(),
-            offset: None,
+            ..Self::plain(name, bytes)
         }
     }
 
     /// A file as it is.
     pub(crate) fn plain(name: &str, bytes: &[u8]) -> Self {
+        let size = bytes.len().try_into().unwrap();
         Self {
-            method: 0,
+            name: name.as_bytes().to_vec(),
             stored: bytes.to_vec(),
-            stored_size: bytes.len().try_into().unwrap(),
-            ..Self::new(name, bytes)
+            method: 0,
+            flags: 0,
+            size,
+            stored_size: size,
+            crc: rawzip::crc32(bytes),
+            unix_mode: 0o100_644,
+            local_extra: Vec::new(),
+            offset: None,
         }
     }
 
