@@ -24,7 +24,7 @@ fn noise(length: usize) -> Vec<u8> {
 async fn directory_is_read_once_and_an_entry_by_its_range() {
     let mut items = vec![Item::folder("repo-1/")];
     for number in 0..40 {
-        items.push(Item::new(
+        items.push(Item::plain(
             &format!("repo-1/big/{number:02}.bin"),
             &noise(500_000),
         ));
