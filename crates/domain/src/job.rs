@@ -96,9 +96,9 @@ impl JobKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// Recorded; its message may not have been sent.
+    /// Recorded; its collect message was sent, or the sweeper will see that nobody claims it.
     Accepted,
-    /// Its collect message was sent.
+    /// Its collect message was sent again.
     Queued,
     /// Its snapshot is complete.
     Collected,

@@ -1,7 +1,7 @@
 //! Writes delivery, job and pull request in one transaction, then sends the message.
 
 use mirilla_domain::ids::{Generation, InstallationId, PullRequestRef, RepoName, Timestamp};
-use mirilla_domain::job::{Debounce, Job, JobKey, JobState, PullRequestRecord};
+use mirilla_domain::job::{Debounce, Job, JobKey, PullRequestRecord};
 use mirilla_domain::request::{Delivery, Trigger};
 use mirilla_ports::LedgerError;
 use mirilla_ports::ledger::{Recorded, Transaction};
@@ -48,7 +48,7 @@ pub(super) async fn review(
 ) -> (Outcome, Known) {
     let mut known = Known::default();
     let outcome = match write(ports, delivery, asked, &mut known).await {
-        Ok(Written::Job(job)) => send(ports, *job).await,
+        Ok(Written::Job(job)) => send(ports, &job).await,
         Ok(Written::NoJob) => Outcome::Duplicate,
         Ok(Written::Nothing) => Outcome::Contended,
         Err(error) => Outcome::Unavailable(Box::new(error)),
@@ -70,7 +70,7 @@ pub(super) enum Known {
 
 /// What is in the ledger now.
 enum Written {
-    /// A job that waits for the collector, as it was before its version went up.
+    /// A job that waits for the collector.
     Job(Box<Job>),
     /// The delivery, or it was there already.
     NoJob,
@@ -85,7 +85,7 @@ async fn write(
     asked: Asked<'_>,
     known: &mut Known,
 ) -> Result<Written, LedgerError> {
-    for _ in 0..MAX_ROUNDS {
+    for round in 0..MAX_ROUNDS {
         let redelivered = *known != Known::No;
         let now = ports.clock.now();
         let record = ports.ledger.pull_request(&asked.pull_request).await?;
@@ -93,8 +93,14 @@ async fn write(
             let name = asked.repo_name.clone();
             PullRequestRecord::new(asked.pull_request, name, asked.installation, now)
         });
-        let id = asked.key(record.generation).id();
-        let present = ports.ledger.job(&id).await?;
+        // Most pushes ask for a job that nobody has recorded: the first round takes that for granted
+        // and saves a reading. Where it is wrong, the transaction refuses the row.
+        let present = if round == 0 {
+            None
+        } else {
+            let id = asked.key(record.generation).id();
+            ports.ledger.job(&id).await?
+        };
         let plan = asked.plan(record, present, redelivered, now);
         if redelivered && plan.send.is_none() {
             return Ok(Written::NoJob);
@@ -198,29 +204,15 @@ impl Asked<'_> {
     }
 }
 
-/// Sends the collect message and notes that it was sent.
-async fn send(ports: RecordPorts<'_>, job: Job) -> Outcome {
-    let now = ports.clock.now();
+/// Sends the collect message. That it was sent is not noted: the job stays accepted until a collector
+/// claims it, and the sweeper sends again what nobody claims.
+async fn send(ports: RecordPorts<'_>, job: &Job) -> Outcome {
     let message = Message::CollectV1 {
         job: job.id.clone(),
     };
-    let delay = job.due_at.since(now);
-    if let Err(error) = ports.queue.send(QueueName::Collect, &message, delay).await {
-        return Outcome::RecordedOnly(Box::new(error));
-    }
-    let queued = Job {
-        state: JobState::Queued,
-        updated_at: now,
-        version: job.version.saturating_add(1),
-        ..job
-    };
-    let note = Transaction {
-        jobs: vec![queued],
-        ..Transaction::default()
-    };
-    match ports.ledger.commit(note).await {
-        // A worker that was faster has moved the job on. A lost note costs a second message, which
-        // finds the job claimed or done.
-        Ok(_) | Err(_) => Outcome::Queued,
+    let delay = job.due_at.since(ports.clock.now());
+    match ports.queue.send(QueueName::Collect, &message, delay).await {
+        Ok(()) => Outcome::Queued,
+        Err(error) => Outcome::RecordedOnly(Box::new(error)),
     }
 }

@@ -26,7 +26,7 @@ fn new_delivery_is_recorded_and_queued() {
     let world = World::new();
     assert_eq!(world.deliver("d-1", "opened", &head('a')), queued());
     let job = world.the_job();
-    assert_eq!(job.state, JobState::Queued);
+    assert_eq!(job.state, JobState::Accepted);
     assert_eq!(job.key.head, sample::sha('a'));
     assert_eq!(job.due_at, world.now().plus(DEBOUNCE_FIRST));
     assert_eq!(job.installation.unwrap().get(), 31);
@@ -97,7 +97,7 @@ fn job_that_ended_without_a_review_starts_again() {
             );
             let again = world.the_job();
             assert_eq!(again.id, job.id);
-            assert_eq!(again.state, JobState::Queued);
+            assert_eq!(again.state, JobState::Accepted);
             assert_eq!(again.attempt, job.attempt.next());
             assert_eq!(world.drain(), [job.id.clone(), job.id]);
             assert_eq!(world.deliver(id, "opened", &head('a')), duplicate());
@@ -263,11 +263,12 @@ fn ready_does_not_join_a_job_that_may_have_seen_the_draft() {
         token: "collector".to_owned(),
         until: world.now().plus(Duration::from_secs(300)),
     };
-    let claimed = block_on(
-        world
-            .ledger
-            .claim(&draft.id, &[JobState::Queued], claim, world.now()),
-    )
+    let claimed = block_on(world.ledger.claim(
+        &draft.id,
+        &[JobState::Accepted],
+        claim,
+        world.now(),
+    ))
     .unwrap();
     assert!(matches!(claimed, Claimed::Granted(_)));
     assert_eq!(
@@ -323,7 +324,7 @@ fn head_whose_job_was_superseded_is_armed_when_it_returns() {
     world.end(&a.id, JobState::Superseded);
     world.deliver("d-2", "synchronize", &head('b'));
     assert_eq!(world.deliver("d-3", "synchronize", &head('a')), queued());
-    assert_eq!(world.job(&a.id).state, JobState::Queued);
+    assert_eq!(world.job(&a.id).state, JobState::Accepted);
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn every_failed_call_leaves_a_delivery_that_is_recorded_or_refused() {
             assert_eq!(take(&world, &faulty, "d-1", action).status, 202);
             faulty.calls()
         };
-        assert!(calls >= 5, "two reads, two writes, one message: {calls}");
+        assert!(calls >= 3, "a reading, a write, a message: {calls}");
         for call in 1..=calls {
             for moment in [Moment::Before, Moment::After] {
                 let world = World::new();
@@ -187,28 +187,25 @@ fn every_failed_call_leaves_a_delivery_that_is_recorded_or_refused() {
                     other => panic!("{what}: {other}"),
                 }
                 // The forge sends it again, as our sweeper asks it to; then the job is there, and
-                // its message was sent or the sweeper sees that it was not.
+                // waits for its message, or for the sweeper, which sends what nobody claims.
                 let again = take(&world, &Faulty::new(&world, None), "d-1", action);
                 assert!(matches!(again.status, 200 | 202), "{what}: {again:?}");
                 let job = world.the_job();
                 let sent = world.drain();
                 assert!(sent.iter().all(|id| *id == job.id), "{what}");
-                assert!(
-                    !sent.is_empty() || job.state == JobState::Accepted,
-                    "{what}: nobody would ever send it"
-                );
+                assert_eq!(job.state, JobState::Accepted, "{what}");
                 assert!(job.key.generation.get() <= 1, "{what}: raised at most once");
                 runs += 1;
             }
         }
     }
-    assert!(runs >= 30, "{runs}");
+    assert!(runs >= 20, "{runs}");
 }
 
 #[test]
 fn queue_that_refuses_is_no_reason_to_refuse_the_forge() {
     let world = World::new();
-    let faulty = Faulty::new(&world, Some((4, Moment::Before)));
+    let faulty = Faulty::new(&world, Some((3, Moment::Before)));
     let answer = take(&world, &faulty, "d-1", "opened");
     assert_eq!((answer.status, answer.reason), (202, "recorded"));
     assert!(
@@ -225,7 +222,7 @@ fn queue_that_refuses_is_no_reason_to_refuse_the_forge() {
 #[test]
 fn ledger_that_fails_is_503_and_nothing_is_recorded() {
     let world = World::new();
-    let faulty = Faulty::new(&world, Some((3, Moment::Before)));
+    let faulty = Faulty::new(&world, Some((2, Moment::Before)));
     let answer = take(&world, &faulty, "d-1", "opened");
     assert_eq!((answer.status, answer.text.as_str()), (503, "unavailable"));
     assert!(world.open_jobs().is_empty() && world.drain().is_empty());

@@ -208,7 +208,7 @@ fn ready_and_the_collectors_claim_race_without_losing_the_request() {
                     token: "collector".to_owned(),
                     until: world.now().plus(Duration::from_secs(300)),
                 };
-                block_on(other.claim(&draft.id, &[JobState::Queued], claim, world.now())).unwrap()
+                block_on(other.claim(&draft.id, &[JobState::Accepted], claim, world.now())).unwrap()
             });
             (ready.join().unwrap(), claim.join().unwrap())
         });

@@ -109,9 +109,10 @@ pub(super) async fn findings_that_fit_no_job() -> Host {
     let gate = Arc::new(Gate::open());
     host.deliver(&gate, &host.deliveries()[0]).await;
     // Before any reviewer was asked.
-    let queued = host.until(&gate, JobState::Queued).await;
-    let key = host.forge_findings(&queued, b"{}").await;
-    host.announce_findings(&queued, queued.attempt, &key).await;
+    let waiting = host.until(&gate, JobState::Accepted).await;
+    let key = host.forge_findings(&waiting, b"{}").await;
+    host.announce_findings(&waiting, waiting.attempt, &key)
+        .await;
     host.one_step(&gate).await;
     let early = said(&host, Metric::OddFindings, "what");
     assert_eq!(early, set(&["too-early"]));
