@@ -136,6 +136,10 @@ pub(crate) enum Format {
     Text,
     /// For machines.
     Json,
+    /// SARIF 2.1.0, for code scanning and editors.
+    Sarif,
+    /// GitLab's code quality report.
+    Codequality,
     /// A page.
     Html,
 }

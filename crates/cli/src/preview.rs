@@ -113,6 +113,8 @@ pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> R
     match arguments.format {
         arguments::Format::Text => print::text(&previewed),
         arguments::Format::Json => print::json(&previewed)?,
+        arguments::Format::Sarif => print::sarif(&previewed)?,
+        arguments::Format::Codequality => print::codequality(&previewed)?,
         arguments::Format::Html => print::html(&previewed),
     }
     let worst = print::worst(&previewed);

@@ -59,6 +59,30 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns a JSON text that means the same and is fit to print: control, bidirectional and invisible
+/// characters and what a CI runner would execute are spelled as JSON's own escapes.
+///
+/// `text` is JSON as [`serde_json`] writes it: such characters stand inside strings alone.
+#[must_use]
+pub fn json(text: &str) -> Cow<'_, str> {
+    let needs = |c: char| is_unsafe(c) && c != '\n';
+    if !text.chars().any(needs) && !RUNNER_MARKS.iter().any(|mark| text.contains(mark)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len().saturating_add(16));
+    for (at, c) in text.char_indices() {
+        if needs(c) || (c == '#' && starts_mark(text, at)) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _infallible = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Says whether [`visible`] replaces `c`.
 fn needs_spelling(c: char) -> bool {
     is_unsafe(c) && c != '\n' && c != '\t'

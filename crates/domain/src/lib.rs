@@ -18,6 +18,7 @@ pub mod code;
 pub mod digest;
 pub mod escape;
 pub mod eyes;
+pub mod export;
 pub mod fingerprint;
 pub mod ids;
 pub mod job;

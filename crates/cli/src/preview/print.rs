@@ -1,8 +1,9 @@
-//! A preview's findings as text, JSON or a page.
+//! A preview's findings as text, JSON, a report for another tool, or a page.
 
 use anyhow::Result;
 use mirilla_domain::code::SkipReason;
 use mirilla_domain::escape;
+use mirilla_domain::export::{self, Export};
 use mirilla_domain::plan::{Item, ItemFate};
 use mirilla_domain::review::{Fate, Severity};
 use serde_json::{Value, json};
@@ -16,10 +17,8 @@ pub(super) fn worst(previewed: &Previewed) -> Option<Severity> {
     reported(previewed).filter_map(|item| item.severity).max()
 }
 
-/// Everything that would reach a reader: on a line or in the body.
 fn reported(previewed: &Previewed) -> impl Iterator<Item = &Item> {
-    let items = previewed.plan.items.iter();
-    items.filter(|item| matches!(item.fate, ItemFate::Posted | ItemFate::InBody { .. }))
+    export::reported(&previewed.plan.items)
 }
 
 /// Prints findings for a terminal.
@@ -126,8 +125,32 @@ pub(super) fn json(previewed: &Previewed) -> Result<()> {
         "tally": previewed.plan.tally,
         "coverage": previewed.review.coverage,
     });
-    output::data_line(&serde_json::to_string_pretty(&value)?);
+    print_json(&serde_json::to_string_pretty(&value)?);
     Ok(())
+}
+
+/// Prints a SARIF log.
+pub(super) fn sarif(previewed: &Previewed) -> Result<()> {
+    print_json(&export::sarif(&exported(previewed))?);
+    Ok(())
+}
+
+/// Prints a code quality report.
+pub(super) fn codequality(previewed: &Previewed) -> Result<()> {
+    print_json(&export::codequality(&exported(previewed))?);
+    Ok(())
+}
+
+fn exported(previewed: &Previewed) -> Export<'_> {
+    Export {
+        items: &previewed.plan.items,
+        review: &previewed.review,
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+fn print_json(text: &str) {
+    output::data_line(&escape::json(text));
 }
 
 /// Prints a page.

@@ -65,12 +65,20 @@ fn serve_without_settings_names_all_of_them_at_once() {
 
 #[test]
 fn nothing_a_patch_says_reaches_the_terminal_as_an_escape() {
-    let patch = "diff --git a/\"x\" b/y\n--- a/x\n+++ \"b/\\033]52;c;aGk=\\007.rs\"\n@@ -0,0 +1,3 @@\n+<<<<<<< \u{1b}[2J\n+=======\n+>>>>>>> x\n";
-    let (_, stdout, stderr) = mirilla(&["review", "--patch", "-"], patch.as_bytes(), &[]);
-    assert!(
-        !stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'),
-        "{stdout:?} {stderr:?}"
-    );
+    let patch = "diff --git a/\"x\" b/y\n--- a/x\n+++ \"b/\\033]52;c;aGk=\\007\u{202e}##[group].rs\"\n@@ -0,0 +1,3 @@\n+<<<<<<< \u{1b}[2J\n+=======\n+>>>>>>> x\n";
+    for format in ["text", "json", "sarif", "codequality"] {
+        let command = ["review", "--patch", "-", "--format", format];
+        let (code, stdout, stderr) = mirilla(&command, patch.as_bytes(), &[]);
+        assert_eq!(code, 0, "{format}: {stderr}");
+        assert!(stdout.contains(".rs"), "{format}: {stdout}");
+        for print in [stdout, stderr] {
+            assert!(
+                !print.contains(['\u{1b}', '\u{202e}']),
+                "{format}: {print:?}"
+            );
+            assert!(!print.contains("##[group]"), "{format}: {print:?}");
+        }
+    }
 }
 
 #[test]

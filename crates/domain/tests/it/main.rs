@@ -20,6 +20,7 @@ mod bench;
 mod checks;
 mod chunk;
 mod contracts;
+mod export;
 mod identity;
 mod plan;
 mod price;
