@@ -9,7 +9,11 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::provider::ProvideCredentials as _;
 use aws_credential_types::provider::error::CredentialsError;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_sdk_dynamodb::config::SharedHttpClient;
+use aws_smithy_http_client::HttpClientError;
+use aws_smithy_http_client::tls::{Provider, TlsContext, rustls_provider::CryptoMode};
+
+use crate::roots::Roots;
 
 /// Bound for connecting, the TLS handshake included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -40,6 +44,9 @@ pub enum ClientsError {
          (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)"
     )]
     NoCredentials(#[source] CredentialsError),
+    /// The roots cannot be used.
+    #[error("connections to AWS cannot be set up")]
+    Tls(#[source] HttpClientError),
 }
 
 /// Where credentials are looked for.
@@ -67,11 +74,7 @@ impl Aws {
     /// Without a region, or without credentials in the environment: both are found out here, in a
     /// function's init, and not at its first message.
     pub async fn connect(source: CredentialSource) -> Result<Self, ClientsError> {
-        let http = aws_smithy_http_client::Builder::new()
-            .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
-            .build_https();
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
-            .http_client(http)
             .retry_config(
                 RetryConfig::standard()
                     .with_max_attempts(MAX_ATTEMPTS)
@@ -82,17 +85,23 @@ impl Aws {
         if let Ok(name) = AppName::new(concat!("mirilla-", env!("CARGO_PKG_VERSION"))) {
             loader = loader.app_name(name);
         }
-        if source == CredentialSource::Environment {
-            let credentials = EnvironmentVariableCredentialsProvider::new();
-            credentials
-                .provide_credentials()
-                .await
-                .map_err(ClientsError::NoCredentials)?;
-            loader = loader
-                .region(EnvironmentVariableRegionProvider::new())
-                .credentials_provider(credentials);
+        if source == CredentialSource::DefaultChain {
+            let loader = loader.http_client(http(Roots::Machine)?);
+            return Self::over(loader.load().await);
         }
-        Self::over(loader.load().await)
+        let credentials = EnvironmentVariableCredentialsProvider::new();
+        credentials
+            .provide_credentials()
+            .await
+            .map_err(ClientsError::NoCredentials)?;
+        let config = loader
+            .region(EnvironmentVariableRegionProvider::new())
+            .credentials_provider(credentials)
+            .load()
+            .await;
+        let region = config.region().map_or("", Region::as_ref);
+        let http = http(Roots::of(region, config.endpoint_url()))?;
+        Self::over(config.into_builder().http_client(http).build())
     }
 
     /// Takes a configuration as it is, timeouts and retries included.
@@ -159,6 +168,18 @@ impl Aws {
             .build();
         aws_sdk_lambda::Client::from_conf(config)
     }
+}
+
+/// Makes the connections that all clients share.
+fn http(roots: Roots) -> Result<SharedHttpClient, ClientsError> {
+    let tls = TlsContext::builder()
+        .with_trust_store(roots.store())
+        .build()
+        .map_err(ClientsError::Tls)?;
+    Ok(aws_smithy_http_client::Builder::new()
+        .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
+        .tls_context(tls)
+        .build_https())
 }
 
 fn timeouts((attempt, call): (Duration, Duration)) -> TimeoutConfig {

@@ -33,6 +33,7 @@ mod meter;
 mod minter;
 mod queue;
 mod retry;
+mod roots;
 mod secrets;
 mod signed;
 mod transact;
