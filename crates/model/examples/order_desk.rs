@@ -135,7 +135,7 @@ impl CallGate for Desk {
     fn looked_up(&mut self, look: &LookUp<'_>) {
         let tool = look.tool.unwrap_or("(no such tool)");
         let line = format!(
-            "turn {}: {tool}{} -> {}",
+            "turn {}: {tool} {} -> {}",
             look.turn, look.input, look.output.text
         );
         self.tell(&line);
