@@ -9,7 +9,7 @@
 
 use aws_smithy_http_client::tls::TrustStore;
 
-/// What AWS's endpoints in the commercial and the GovCloud partition chain to.
+/// What the endpoints of the partitions `aws` and `aws-us-gov` chain to.
 const AMAZON: &[u8] = include_bytes!("roots/amazon.pem");
 /// Regions of other partitions.
 const ELSEWHERE: [&str; 4] = ["cn-", "us-iso", "eu-iso", "eusc-"];

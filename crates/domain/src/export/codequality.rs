@@ -50,7 +50,7 @@ pub fn codequality(export: &Export<'_>) -> Result<String, serde_json::Error> {
             Issue {
                 description: description(item),
                 check_name: &item.category,
-                fingerprint: unique(&mut known, fingerprint(item)),
+                fingerprint: unique(&mut known, &fingerprint(item)),
                 severity: severity(item.severity),
                 location: Location {
                     path: &item.path,
@@ -69,8 +69,8 @@ fn description(item: &Item) -> String {
     format!("{}: {}", item.title, item.message)
 }
 
-fn unique(known: &mut BTreeSet<String>, fingerprint: String) -> String {
-    let mut name = fingerprint.clone();
+fn unique(known: &mut BTreeSet<String>, fingerprint: &str) -> String {
+    let mut name = fingerprint.to_owned();
     let mut count = 1_u32;
     while !known.insert(name.clone()) {
         count = count.saturating_add(1);

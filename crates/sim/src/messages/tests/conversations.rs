@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use super::super::Scripted;
 use super::{Desk, request};
 
+/// What is done to a conversation before it is sent.
+type Change = fn(&mut Value);
+
 fn asked() -> Value {
     let mut body = request();
     body["tools"] =
@@ -59,10 +62,9 @@ fn conversation_that_holds_everything_goes_on() {
 
 #[test]
 fn conversation_that_lacks_something_is_refused() {
-    for (change, said) in [
+    let table: [(Change, &str); 7] = [
         (
-            (|body| drop(body["messages"][2]["content"].as_array_mut().unwrap().pop()))
-                as fn(&mut Value),
+            |body| drop(body["messages"][2]["content"].as_array_mut().unwrap().pop()),
             "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after",
         ),
         (
@@ -95,12 +97,8 @@ fn conversation_that_lacks_something_is_refused() {
         ),
         (
             |body| {
-                drop(
-                    body["messages"][1]["content"]
-                        .as_array_mut()
-                        .unwrap()
-                        .remove(0),
-                )
+                let turn = body["messages"][1]["content"].as_array_mut();
+                turn.unwrap().remove(0);
             },
             "cannot be modified",
         ),
@@ -111,7 +109,8 @@ fn conversation_that_lacks_something_is_refused() {
             },
             "Requests which include `tool_use` or `tool_result` blocks must define tools",
         ),
-    ] {
+    ];
+    for (change, said) in table {
         let api = Desk::new();
         let mut body = continued(&api);
         change(&mut body);
@@ -125,10 +124,9 @@ fn conversation_that_lacks_something_is_refused() {
 
 #[test]
 fn change_that_spoils_the_cache_is_a_problem() {
-    for (change, said) in [
+    let table: [(Change, &str); 3] = [
         (
-            (|body| body["messages"][1]["content"][1]["text"] = json!("I looked."))
-                as fn(&mut Value),
+            |body| body["messages"][1]["content"][1]["text"] = json!("I looked."),
             "a turn of the model's that was changed",
         ),
         (
@@ -139,7 +137,8 @@ fn change_that_spoils_the_cache_is_a_problem() {
             |body| body["messages"][0]["content"][0]["text"] = json!("another diff"),
             "a conversation whose beginning was changed",
         ),
-    ] {
+    ];
+    for (change, said) in table {
         let api = Desk::new();
         let mut body = continued(&api);
         change(&mut body);
