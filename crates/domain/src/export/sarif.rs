@@ -194,6 +194,7 @@ fn result<'a>(item: &'a Item, ids: &[&str]) -> Found<'a> {
     } else {
         format!("{}\n\n{}", item.title, item.message)
     };
+    let identity = fingerprint(item);
     Found {
         rule_id: &item.category,
         rule_index: ids
@@ -204,7 +205,11 @@ fn result<'a>(item: &'a Item, ids: &[&str]) -> Found<'a> {
             text: Cow::Owned(plain(&text)),
         },
         locations: [location(&item.path, lines(item))],
-        partial_fingerprints: BTreeMap::from([("mirilla/v1", fingerprint(item))]),
+        // The first is the one that GitHub compares, in the form it knows.
+        partial_fingerprints: BTreeMap::from([
+            ("primaryLocationLineHash", format!("{identity}:1")),
+            ("mirilla/v1", identity),
+        ]),
         properties: Properties {
             severity: item.severity,
         },
