@@ -131,10 +131,10 @@ pub fn inline_code(text: &str) -> String {
         .collect();
     let short = clip_middle(&neutral::code_text(&spelled), MAX_INLINE_CODE_CHARS);
     let span = emit::code_span(&short, true);
-    if span.trim().is_empty() {
-        "` `".to_owned()
-    } else {
-        span
+    // Four spaces at the start of a line would begin an indented block.
+    match span.trim_start() {
+        "" => "` `".to_owned(),
+        span => span.to_owned(),
     }
 }
 

@@ -212,6 +212,14 @@ proptest! {
     }
 }
 
+/// Found by chance among half a million texts.
+#[test]
+fn a_name_that_begins_with_spaces_and_a_pipe_is_no_indented_block() {
+    for text in ["    |@octo", "     | |x", "    ||", "\u{3000}    |a"] {
+        assert_safe(&sanitise::inline_code(text));
+    }
+}
+
 #[test]
 fn the_allowed_host_is_used_by_the_fragments() {
     assert!(FRAGMENTS.iter().any(|fragment| fragment.contains(HOST)));
