@@ -1,4 +1,4 @@
-//! Loads the recorded failure cases in `tests/fixtures/cases` for the tests of every crate.
+//! What the tests of every crate share: the recorded failure cases in `tests/fixtures/cases`, and git.
 //!
 //! A case is a folder `NNN-slug` with `CASE.md`, its inputs and `expected.json`. Each key of
 //! `expected.json` is one assertion: [`Expected`] keeps count of what a test has read and fails it on a
@@ -16,6 +16,7 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use serde_json::{Map, Value};
@@ -23,6 +24,23 @@ use serde_json::{Map, Value};
 /// Returns the path of `relative` in the repository, wherever the test runs.
 pub fn repo_path(relative: impl AsRef<Path>) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(relative)
+}
+
+/// Runs git in `folder` and returns what it printed; fails the test if git does. Nothing that the machine or the
+/// person has configured counts.
+pub fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+        .args(["-c", "protocol.file.allow=always"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("git can be run");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {said}");
+    output.stdout
 }
 
 /// Loads the cases under `root` (from the repository's root on) whose folder name `keep` accepts, by

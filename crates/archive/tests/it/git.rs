@@ -1,32 +1,12 @@
 //! What `git archive` itself writes.
 
 use std::path::Path;
-use std::process::Command;
 
+use mirilla_casekit::git;
 use mirilla_ports::source::EntryKind::{File, Submodule, Symlink};
 use mirilla_ports::{Source as _, SourceError};
 
 use crate::support::{OneObject, listed, text};
-
-fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-        .args([
-            "-c",
-            "protocol.file.allow=always",
-            "-c",
-            "commit.gpgsign=false",
-        ])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "git {arguments:?}: {said}");
-    output.stdout
-}
 
 fn write(folder: &Path, path: &str, bytes: &[u8]) {
     let path = folder.join(path);

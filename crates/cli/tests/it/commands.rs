@@ -1,5 +1,7 @@
 //! Small commands: exit codes, hints, and what goes to which stream.
 
+use mirilla_casekit::git;
+
 use crate::support::mirilla;
 
 const CLEAN: &[u8] = b"diff --git a/a.rs b/a.rs\nindex 1111111..2222222 100644\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1,2 @@\n fn a() {}\n+fn b() {}\n";
@@ -123,36 +125,14 @@ fn a_hint_survives_being_added_as_context() {
 #[test]
 fn a_first_commit_is_reviewed_against_nothing_whatever_a_hook_sets() {
     let dir = tempfile::tempdir().unwrap();
-    let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git")
-            .arg("-C")
-            .arg(dir.path())
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(
-            done.status.success(),
-            "{arguments:?}: {}",
-            String::from_utf8_lossy(&done.stderr)
-        );
-    };
-    git(&["init", "-q"]);
+    git(dir.path(), &["init", "-q"]);
     std::fs::write(
         dir.path().join("a.txt"),
         "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n",
     )
     .unwrap();
-    git(&["add", "a.txt"]);
-    git(&[
-        "-c",
-        "user.name=dana",
-        "-c",
-        "user.email=dana@example.test",
-        "commit",
-        "-q",
-        "-m",
-        "first",
-    ]);
+    git(dir.path(), &["add", "a.txt"]);
+    git(dir.path(), &["commit", "-q", "-m", "first"]);
     let elsewhere = [("GIT_DIR", "/nowhere/at/all")];
     let (code, stdout, stderr) = mirilla(
         &["review", "--repo", dir.path().to_str().unwrap()],

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mirilla_casekit::git;
 use mirilla_sim::Scripted;
 use serde_json::{Value, json};
 
@@ -53,16 +54,7 @@ fn a_confined_reviewer_reads_its_commits_archive() {
 fn a_preview_looks_in_the_clone_and_shows_nothing_of_the_working_tree() {
     let world = World::new();
     let repo = world.dir.path().join("clone");
-    let git = |arguments: &[&str]| {
-        let output = std::process::Command::new("git")
-            .current_dir(&repo)
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-            .args(["-c", "commit.gpgsign=false"])
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {output:?}");
-    };
+    let git = |arguments: &[&str]| drop(git(&repo, arguments));
     std::fs::create_dir(&repo).unwrap();
     git(&["init", "-q", "-b", "main"]);
     std::fs::write(repo.join("lib.rs"), "fn helper() {}\n").unwrap();

@@ -1,8 +1,7 @@
 //! The tools answer alike over a clone and over the forge's archive of the same commit.
 
-use std::process::Command;
-
 use mirilla_archive::Archive;
+use mirilla_casekit::git;
 use mirilla_domain::prompt::Nonce;
 use mirilla_local::DirArtifacts;
 use mirilla_ports::{Artifacts as _, ToolOutput, Toolbox as _};
@@ -17,21 +16,6 @@ struct Both {
     folder: tempfile::TempDir,
     range: Range,
     diff: Vec<u8>,
-}
-
-fn git(repo: &Path, arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new("git")
-        .current_dir(repo)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-        .args(["-c", "commit.gpgsign=false", "-c", "core.autocrlf=false"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "git {arguments:?}: {said}");
-    output.stdout
 }
 
 impl Both {
