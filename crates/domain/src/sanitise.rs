@@ -25,6 +25,7 @@ mod emit;
 mod entity;
 mod html;
 mod inline;
+mod joined;
 mod lines;
 mod link;
 mod neutral;

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::inline::{Inline, Style};
-use super::{TextPolicy, bots, link};
+use super::{TextPolicy, bots, joined, link};
 use crate::escape::visible;
 
 /// Inline content in writing order, with nothing active left in its text.
@@ -47,7 +47,7 @@ pub(super) fn events(inlines: &[Inline], place: Place, policy: &TextPolicy) -> V
         policy,
     };
     flat.all(inlines, spans);
-    neutralise(flat.out, spans, policy)
+    neutralise(joined::whole_words(flat.out), spans, policy)
 }
 
 /// The flattener.
@@ -234,12 +234,7 @@ impl Neutral<'_> {
             self.push(Event::Text(word.to_owned()));
             return;
         }
-        // Sentence marks are left out of the code, unless one of them is what makes the word active.
-        let whole = ("", word, "");
-        let (before, core, after) = [trim_punctuation(word, MARKS), trim_punctuation(word, &[])]
-            .into_iter()
-            .find(|(_, core, _)| active(core))
-            .unwrap_or(whole);
+        let (before, core, after) = around_active(word, active);
         let core = core.to_owned();
         if !before.is_empty() {
             self.push(Event::Text(before.to_owned()));
@@ -302,9 +297,19 @@ static ACTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Says whether a forge would make something of this word.
-fn is_active(word: &str) -> bool {
+pub(super) fn is_active(word: &str) -> bool {
     // A pattern that does not compile would disarm the check; then every word counts.
     ACTIVE.as_ref().is_none_or(|active| active.is_match(word))
+}
+
+/// Splits an active word into what stays text, what becomes code, and what stays text after it.
+///
+/// Sentence marks and brackets are left out of the code, unless they are part of what is active.
+pub(super) fn around_active(word: &str, active: impl Fn(&str) -> bool) -> (&str, &str, &str) {
+    [trim_punctuation(word, MARKS), trim_punctuation(word, &[])]
+        .into_iter()
+        .find(|(before, core, after)| active(core) && !is_active(before) && !is_active(after))
+        .unwrap_or(("", word, ""))
 }
 
 /// Marks that end a sentence; they stand before a word only where other markup ended.

@@ -7,7 +7,7 @@ use proptest::sample::select;
 use super::{HOST, assert_safe, policy};
 
 /// Pieces that mean something to a renderer, a forge or a bot, alone or in combination.
-const FRAGMENTS: [&str; 151] = [
+const FRAGMENTS: [&str; 156] = [
     "@octo",
     "@acme/team",
     "#12",
@@ -23,6 +23,11 @@ const FRAGMENTS: [&str; 151] = [
     "https://docs.example.org/a",
     "https://github.com/a/b/issues/9",
     "www.evil.test",
+    "www",
+    ".evil.test",
+    "[issue",
+    ":1]",
+    "ABC-1",
     "a@b.example",
     "mailto:a@b.example",
     "ftp://x.y",
@@ -171,8 +176,14 @@ fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
+/// How many cases to try: `PROPTEST_CASES`, for a long search, or what a test run has time for.
+fn cases(usual: u32) -> u32 {
+    let wanted = std::env::var("PROPTEST_CASES").ok();
+    wanted.map_or(usual, |count| count.parse().unwrap())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(3_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn bodies_are_safe_and_stable(text in hostile()) {

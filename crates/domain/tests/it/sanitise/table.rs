@@ -37,6 +37,33 @@ fn plain_prose_is_left_alone() {
     }
 }
 
+/// A forge joins what emphasis divides, so the whole word is what counts.
+#[test]
+fn emphasis_hides_no_reference() {
+    for (input, expected) in [
+        ("[CDATA[_[ref]: x_", "\\[`CDATA[[ref]`: x"),
+        ("![[_[ref]: x_", "`![[`_[ref\\]: x_"),
+        ("[_[page]_", "`[[page]`"),
+        ("[**[page]**]", "`[[page]]`"),
+        ("[_issue:12_", "`[issue:12`"),
+        ("_[epic_:12]", "`[epic:12]`"),
+        ("_www_.evil.example", "`www.evil.example`"),
+        (
+            "**_www_**.evil.example, and **more**",
+            "`www.evil.example`, and **more**",
+        ),
+        ("[[$", "`[[$`"),
+        ("[_[$]_", "`[[$]`"),
+        ("(**@octo-user**)", "(**`@octo-user`**)"),
+        (
+            "**bold**, _`code`_; \\[**x**]",
+            "**bold**, _`code`_; \\[**x**]",
+        ),
+    ] {
+        check(input, expected);
+    }
+}
+
 #[test]
 fn mentions_and_references_become_code() {
     check(
