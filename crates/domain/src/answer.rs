@@ -14,6 +14,7 @@ mod item;
 mod paths;
 mod place;
 pub mod second_look;
+mod seen;
 mod strict;
 
 use mirilla_diff::FileDiff;
@@ -29,6 +30,7 @@ pub use item::{
 };
 pub use paths::Names;
 pub use place::place;
+pub use seen::{Seen, seen};
 
 /// Longest answer that is read.
 pub const MAX_ANSWER_BYTES: usize = 1024 * 1024;

@@ -17,6 +17,7 @@ pub mod chunk;
 pub mod code;
 pub mod digest;
 pub mod escape;
+pub mod eval;
 pub mod export;
 pub mod eyes;
 pub mod fingerprint;
