@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::settings::Environment;
-use crate::{app, config, demo, doctor, inspect, output, preview, secret, serve, webhook};
+use crate::{app, config, demo, doctor, eval, inspect, output, preview, secret, serve, webhook};
 
 /// Reviews pull requests with a model that can be talked into anything, and lets it do nothing.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ enum Command {
     Serve(Serve),
     /// Reviews a range of a repository or a patch, and posts nothing.
     Review(Review),
+    /// Measures reviews on changes whose defects are known; docs/EVAL.md describes the folder.
+    Eval(Eval),
     /// Shows what one pure step does to a file, as JSON; contacts nothing.
     Inspect {
         #[command(subcommand)]
@@ -144,6 +146,44 @@ pub(crate) enum Format {
     Html,
 }
 
+/// What to measure, and on what.
+#[derive(Debug, Args)]
+pub(crate) struct Eval {
+    /// The labelled changes: DIR/<set>/<case>/case.toml.
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Only this set; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) set: Vec<String>,
+    /// Where clones are, as DIR/owner/name, for changes that are commits of a repository.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) repositories: Option<PathBuf>,
+    /// Asks the model; without it recorded answers are replayed, which costs nothing.
+    #[arg(long)]
+    pub(crate) ask: bool,
+    /// Answers from the labels instead: what is not reported then was lost by this program.
+    #[arg(long, conflicts_with = "ask")]
+    pub(crate) oracle: bool,
+    /// Keeps the answers beside each change, in place of those that were there.
+    #[arg(long, requires = "ask")]
+    pub(crate) record: bool,
+    /// The most that all questions together may cost.
+    #[arg(long, value_name = "USD", value_parser = usd, default_value = "1.00")]
+    pub(crate) max_usd: mirilla_domain::money::PicoUsd,
+    /// How the result is printed.
+    #[arg(long, value_enum, default_value_t = EvalFormat::Text)]
+    pub(crate) format: EvalFormat,
+}
+
+/// How an evaluation's result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EvalFormat {
+    /// For a terminal.
+    Text,
+    /// For machines.
+    Json,
+}
+
 #[derive(Debug, Subcommand)]
 enum Webhook {
     /// Signs a payload as GitHub does and posts it.
@@ -197,6 +237,11 @@ fn severity(text: &str) -> Result<mirilla_domain::review::Severity, String> {
         .ok_or_else(|| "one of critical, high, medium, low".to_owned())
 }
 
+fn usd(text: &str) -> Result<mirilla_domain::money::PicoUsd, String> {
+    mirilla_domain::money::PicoUsd::parse(text)
+        .ok_or_else(|| "a plain number of dollars, such as 1.00".to_owned())
+}
+
 /// Does what the words say.
 pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<ExitCode> {
     match arguments.command {
@@ -209,6 +254,7 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         }
         Command::Serve(arguments) => serve::command(&arguments, environment),
         Command::Review(arguments) => preview::run(&arguments, environment),
+        Command::Eval(arguments) => eval::run(&arguments, environment),
         Command::Inspect { step } => inspect::run(step),
         Command::App { command } => app::run(&command),
         Command::Secret { command } => secret::run(&command),

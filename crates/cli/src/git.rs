@@ -3,8 +3,8 @@
 //! The working tree is never read, no hook, filter or external diff ever runs, and no configuration
 //! of the repository or the user changes what is printed.
 //!
-//! **Invariant:** every argument that came from outside stands after `--end-of-options` or is a commit
-//! id that git itself printed.
+//! **Invariant:** every argument that came from outside stands after `--end-of-options` or `--`, or is
+//! a commit id that git itself printed.
 
 mod source;
 
@@ -94,25 +94,38 @@ impl Range {
     }
 }
 
+/// Returns what one commit changes; `None` if it is not there, or is the first one.
+pub(crate) fn change(repo: &Path, id: &str) -> Option<Range> {
+    Some(Range {
+        base: commit(repo, &format!("{id}~1")).ok()?,
+        head: commit(repo, id).ok()?,
+    })
+}
+
 /// Returns the diff of a range.
 pub(crate) fn diff(repo: &Path, range: &Range) -> Result<Vec<u8>> {
-    run(
-        repo,
-        &[
-            "diff-tree",
-            "-r",
-            "-p",
-            "--full-index",
-            "--find-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            &range.base,
-            &range.head,
-        ],
-    )
+    diff_of_files(repo, range, &[])
+}
+
+/// Returns the diff of some files of a range, each named byte for byte; of all if none is named.
+pub(crate) fn diff_of_files(repo: &Path, range: &Range, files: &[String]) -> Result<Vec<u8>> {
+    let mut arguments = vec![
+        "diff-tree",
+        "-r",
+        "-p",
+        "--full-index",
+        "--find-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        &range.base,
+        &range.head,
+        "--",
+    ];
+    arguments.extend(files.iter().map(String::as_str));
+    run(repo, &arguments)
 }
 
 /// Returns a commit's subject line.
@@ -250,6 +263,7 @@ fn command(repo: &Path, arguments: &[&str]) -> Command {
         .env_remove("GIT_CONFIG_PARAMETERS")
         .env_remove("GIT_CONFIG_COUNT")
         .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_LITERAL_PATHSPECS", "1")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_TERMINAL_PROMPT", "0")

@@ -8,21 +8,21 @@ use mirilla_domain::plan::{Item, ItemFate};
 use mirilla_domain::review::{Fate, Severity};
 use serde_json::{Value, json};
 
-use super::Previewed;
 use crate::html::{self, FileView, Page, Row};
 use crate::output;
+use crate::rehearsal::Rehearsed;
 
 /// Returns the worst severity that would be reported.
-pub(super) fn worst(previewed: &Previewed) -> Option<Severity> {
+pub(super) fn worst(previewed: &Rehearsed) -> Option<Severity> {
     reported(previewed).filter_map(|item| item.severity).max()
 }
 
-fn reported(previewed: &Previewed) -> impl Iterator<Item = &Item> {
+fn reported(previewed: &Rehearsed) -> impl Iterator<Item = &Item> {
     export::reported(&previewed.plan.items)
 }
 
 /// Prints findings for a terminal.
-pub(super) fn text(previewed: &Previewed) {
+pub(super) fn text(previewed: &Rehearsed) {
     for item in reported(previewed) {
         let severity = item.severity.map_or("", Severity::as_str).to_uppercase();
         let place = match item.line {
@@ -44,7 +44,7 @@ pub(super) fn text(previewed: &Previewed) {
 }
 
 /// `2 findings (1 high, 1 medium) in 9a..b1; 5 of 7 files read; cost $0.0123`
-fn summary(previewed: &Previewed) -> String {
+fn summary(previewed: &Rehearsed) -> String {
     let count = reported(previewed).count();
     let by: Vec<String> = Severity::ALL
         .into_iter()
@@ -86,7 +86,7 @@ fn summary(previewed: &Previewed) -> String {
     )
 }
 
-fn unread(previewed: &Previewed) -> Vec<(String, &'static str)> {
+fn unread(previewed: &Rehearsed) -> Vec<(String, &'static str)> {
     let lines = previewed
         .review
         .coverage
@@ -100,7 +100,7 @@ fn unread(previewed: &Previewed) -> Vec<(String, &'static str)> {
 }
 
 /// Prints one JSON object.
-pub(super) fn json(previewed: &Previewed) -> Result<()> {
+pub(super) fn json(previewed: &Rehearsed) -> Result<()> {
     let findings: Vec<Value> = reported(previewed)
         .map(|item| {
             json!({
@@ -130,18 +130,18 @@ pub(super) fn json(previewed: &Previewed) -> Result<()> {
 }
 
 /// Prints a SARIF log.
-pub(super) fn sarif(previewed: &Previewed) -> Result<()> {
+pub(super) fn sarif(previewed: &Rehearsed) -> Result<()> {
     print_json(&export::sarif(&exported(previewed))?);
     Ok(())
 }
 
 /// Prints a code quality report.
-pub(super) fn codequality(previewed: &Previewed) -> Result<()> {
+pub(super) fn codequality(previewed: &Rehearsed) -> Result<()> {
     print_json(&export::codequality(&exported(previewed))?);
     Ok(())
 }
 
-fn exported(previewed: &Previewed) -> Export<'_> {
+fn exported(previewed: &Rehearsed) -> Export<'_> {
     Export {
         items: &previewed.plan.items,
         review: &previewed.review,
@@ -154,7 +154,7 @@ fn print_json(text: &str) {
 }
 
 /// Prints a page.
-pub(super) fn html(previewed: &Previewed) {
+pub(super) fn html(previewed: &Rehearsed) {
     let parsed = mirilla_diff::parse(&previewed.diff);
     let mut page = Page {
         title: format!("Review of {}", previewed.name),

@@ -18,6 +18,7 @@ mod commands;
 mod deliveries;
 mod demo;
 mod doctor_host;
+mod eval;
 mod kills;
 mod lookups;
 mod support;

@@ -1,0 +1,314 @@
+//! A review that stays on this machine: the review stage over a snapshot in a temporary directory, then
+//! the plan. `mirilla review` and `mirilla eval` both are this.
+//!
+//! **Invariant:** what is run is the reviewer's and the poster's own code, and nothing is posted.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use async_trait::async_trait;
+use mirilla_domain::checks;
+use mirilla_domain::chunk::plan_chunks;
+use mirilla_domain::ids::{
+    AttemptNo, BranchName, CommitSha, Forge, JobId, PrNumber, PullRequestRef, RepoId, RepoName,
+    sha256,
+};
+use mirilla_domain::marker::MarkerKey;
+use mirilla_domain::money::{CappedPurse, PicoUsd, Usage};
+use mirilla_domain::plan::{self, FreshDiff, JobFacts, Plan, PlanInput, PlanPolicy, ReadReview};
+use mirilla_domain::price::PriceTable;
+use mirilla_domain::redact::{Haystack, Redactor};
+use mirilla_domain::review::{Outcome, REVIEW_SCHEMA, Review};
+use mirilla_domain::settings::{OperatorPolicy, Policy};
+use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, TrustedFiles};
+use mirilla_domain::thread::Existing;
+use mirilla_local::{DataDir, DirArtifacts, LocalMeter};
+use mirilla_model::{AnthropicModel, AnthropicSettings};
+use mirilla_ports::{Artifacts as _, Clock, Heads, LedgerError, Model, OpenSource};
+use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings, effective_policy};
+use mirilla_system::{OsEntropy, SystemClock};
+
+use crate::git;
+use crate::settings::ModelAccess;
+
+/// The longest one review may take.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
+
+/// What is reviewed.
+pub(crate) struct Subject {
+    /// Its job; no two of one bench may be the same.
+    pub(crate) job: JobId,
+    /// How it is called.
+    pub(crate) name: String,
+    /// The diff's bytes.
+    pub(crate) diff: Vec<u8>,
+    /// Settings and rules.
+    pub(crate) trusted: TrustedFiles,
+    /// The commit that is reviewed.
+    pub(crate) head: CommitSha,
+    /// The commit it is compared with.
+    pub(crate) base: CommitSha,
+    /// The repository, if the change is one of its commits.
+    pub(crate) repo: Option<PathBuf>,
+}
+
+/// Who reads it, and who pays.
+pub(crate) struct Reader<'a> {
+    /// The model.
+    pub(crate) model: &'a dyn Model,
+    /// A secret of this process that must not be written down.
+    pub(crate) secret: Option<&'a str>,
+    /// What each call is paid from.
+    pub(crate) purses: Vec<CappedPurse>,
+}
+
+/// What came of it.
+pub(crate) struct Rehearsed {
+    /// How the change is called.
+    pub(crate) name: String,
+    /// The diff's bytes.
+    pub(crate) diff: Vec<u8>,
+    /// What the reviewer wrote.
+    pub(crate) review: Review,
+    /// What would be posted.
+    pub(crate) plan: Plan,
+}
+
+/// Everything around a review that lives as long as this process.
+///
+/// One runtime for all of them: a connection that is kept open belongs to the runtime it was opened on.
+pub(crate) struct Bench {
+    runtime: tokio::runtime::Runtime,
+    artifacts: DirArtifacts,
+    meter: LocalMeter,
+    clock: Arc<SystemClock>,
+    entropy: Arc<OsEntropy>,
+    /// Removed when it is dropped, so after everything in it.
+    _scratch: tempfile::TempDir,
+}
+
+impl Bench {
+    /// Makes a bench in a temporary directory.
+    pub(crate) fn set_up() -> Result<Self> {
+        let scratch = tempfile::tempdir().context("no temporary directory")?;
+        let data = DataDir::create(scratch.path())?;
+        Ok(Self {
+            runtime: tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?,
+            artifacts: DirArtifacts::open(&data.artifacts())?,
+            meter: LocalMeter::open(&data.meter())?,
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(OsEntropy::open()?),
+            _scratch: scratch,
+        })
+    }
+
+    /// Returns the time.
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
+    /// Returns the model that a key gives access to.
+    pub(crate) fn anthropic(
+        &self,
+        access: &ModelAccess,
+        operator: &OperatorPolicy,
+    ) -> Result<AnthropicModel> {
+        let mut anthropic = AnthropicSettings::new(
+            access.endpoint.clone(),
+            access.api_key.to_secret_string(),
+            operator.model.clone(),
+        );
+        anthropic.max_tokens = operator.max_tokens;
+        Ok(AnthropicModel::new(
+            anthropic,
+            Arc::<SystemClock>::clone(&self.clock),
+            Arc::<OsEntropy>::clone(&self.entropy),
+        )?)
+    }
+
+    /// Reviews a change; without a reader only the deterministic checks say something.
+    pub(crate) fn rehearse(
+        &self,
+        subject: Subject,
+        reader: Option<&Reader<'_>>,
+        operator: &OperatorPolicy,
+        watch: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<Rehearsed> {
+        let policy = effective_policy(operator, &subject.trusted);
+        let job = JobFacts {
+            job: subject.job.clone(),
+            attempt: AttemptNo::FIRST,
+            pull_request: PullRequestRef {
+                forge: Forge::Github,
+                repo: RepoId::new(0),
+                pr: PrNumber::new(0),
+            },
+            head: subject.head.clone(),
+            merge_base: subject.base.clone(),
+        };
+        let review = match reader {
+            Some(reader) => {
+                (self.runtime).block_on(self.asked(&subject, &job, reader, operator, watch))?
+            }
+            None => unasked(&subject, &job, &policy),
+        };
+        let parsed = mirilla_diff::parse(&subject.diff);
+        let floor = checks::floor(&parsed.files);
+        let secret = reader.and_then(|reader| reader.secret);
+        let plan = plan::plan(&PlanInput {
+            job: &job,
+            diff: &FreshDiff::of(&parsed.files, &[], None),
+            review: Some(&ReadReview {
+                review: review.clone(),
+                refused: Vec::new(),
+                lost_coverage: 0,
+            }),
+            floor: &floor,
+            existing: &Existing::default(),
+            recorded: &BTreeSet::new(),
+            last_review: None,
+            policy: &PlanPolicy::from(&policy),
+            notes: &[],
+            redactor: &Redactor::new(secret.map(|secret| ("model-key", secret))),
+            public: &Haystack::new([subject.diff.as_slice()]),
+            key: &MarkerKey::new(plan::INSPECT_KEY)?,
+        });
+        Ok(Rehearsed {
+            name: subject.name,
+            diff: subject.diff,
+            review,
+            plan,
+        })
+    }
+
+    /// Lets the model read the change, through the review stage.
+    async fn asked(
+        &self,
+        subject: &Subject,
+        job: &JobFacts,
+        reader: &Reader<'_>,
+        operator: &OperatorPolicy,
+        watch: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<Review> {
+        let repo = subject.repo.as_ref();
+        let files = repo.map(|repo| git::CommitFiles::new(repo, subject.head.as_str()));
+        self.store_snapshot(subject, job).await?;
+        let ports = ReviewPorts {
+            artifacts: &self.artifacts,
+            meter: &self.meter,
+            heads: &OnlyHead,
+            model: Some(reader.model),
+            files: files.as_ref().map(|files| -> &dyn OpenSource { files }),
+            clock: self.clock.as_ref(),
+            entropy: self.entropy.as_ref(),
+            note: watch,
+            looked: &|look| watch(&look.line()),
+            // A person reads the bill below; nobody graphs it.
+            count: &|_about, _signal| (),
+        };
+        let settings = ReviewSettings {
+            policy: operator.clone(),
+            prices: PriceTable::shipped(),
+            redactor: Redactor::new(reader.secret.map(|secret| ("model-key", secret))),
+            limit: LIMIT,
+        };
+        let order = ReviewOrder {
+            job: job.job.clone(),
+            attempt: job.attempt,
+            purses: reader.purses.clone(),
+            receive_count: 1,
+            last_try: true,
+        };
+        review::review(ports, &settings, &order)
+            .await
+            .map_err(|error| {
+                anyhow::Error::new(error).context("the change could not be reviewed")
+            })?;
+        let key = Keys::findings(&job.job, job.attempt);
+        let bytes = self.artifacts.get(&key, u64::MAX).await?;
+        serde_json::from_slice(&bytes).context("the findings cannot be read")
+    }
+
+    async fn store_snapshot(&self, subject: &Subject, job: &JobFacts) -> Result<()> {
+        let artifacts = &self.artifacts;
+        let diff = artifacts.put(&Keys::diff(&job.job), &subject.diff).await?;
+        let rules = artifacts
+            .put(
+                &Keys::rules(&job.job),
+                &serde_json::to_vec(&subject.trusted)?,
+            )
+            .await?;
+        let branch = BranchName::parse("main")?;
+        let meta = SnapshotMeta {
+            schema: "mirilla.snapshot.v1".to_owned(),
+            job: job.job.clone(),
+            pull_request: PullRequest {
+                id: job.pull_request,
+                repo_name: RepoName::parse("local/preview")?,
+                head: subject.head.clone(),
+                base_ref: branch.clone(),
+                base: subject.base.clone(),
+                default_branch: branch,
+                open: true,
+                draft: false,
+                from_fork: false,
+                title: String::new(),
+                description: String::new(),
+                author: None,
+                author_is_bot: false,
+                labels: Vec::new(),
+                changed_files: 0,
+            },
+            merge_base: subject.base.clone(),
+            diff,
+            diff_sha256: sha256(&subject.diff),
+            rules,
+            rules_commit: subject.trusted.commit.clone(),
+            prior: None,
+            archive: None,
+            missing: Vec::new(),
+            taken_at: self.clock.now(),
+        };
+        artifacts
+            .put(&Keys::meta(&job.job), &serde_json::to_vec(&meta)?)
+            .await?;
+        Ok(())
+    }
+}
+
+/// Returns the review of a change that no model is asked about.
+fn unasked(subject: &Subject, job: &JobFacts, policy: &Policy) -> Review {
+    let parsed = mirilla_diff::parse(&subject.diff);
+    let coverage = plan_chunks(&parsed.files, &[], policy, policy.chunk_tokens).coverage(&[]);
+    Review {
+        schema: REVIEW_SCHEMA.to_owned(),
+        job: job.job.clone(),
+        attempt: job.attempt,
+        head: job.head.clone(),
+        summary: String::new(),
+        findings: Vec::new(),
+        outcome: Outcome::of(&coverage),
+        coverage,
+        rejected: Vec::new(),
+        usage: Usage::default(),
+        cost: PicoUsd::ZERO,
+        model: String::new(),
+        prompt_version: mirilla_domain::prompt::PROMPT_VERSION.to_owned(),
+        turns: 0,
+        tool_calls: 0,
+    }
+}
+
+/// A local range has one head for as long as it is read.
+struct OnlyHead;
+
+#[async_trait]
+impl Heads for OnlyHead {
+    async fn newest(&self, _id: &PullRequestRef) -> Result<Option<CommitSha>, LedgerError> {
+        Ok(None)
+    }
+}
