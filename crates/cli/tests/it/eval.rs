@@ -61,7 +61,7 @@ fn finding(path: &str, line: u32, confidence: u8) -> Value {
 }
 
 fn answer(findings: &[Value]) -> Scripted {
-    Scripted::text(&json!({"summary": "", "findings": findings}).to_string())
+    Scripted::text(json!({"summary": "", "findings": findings}).to_string())
 }
 
 fn sim() -> (Sim, String, String) {
