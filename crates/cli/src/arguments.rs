@@ -8,7 +8,10 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::settings::Environment;
-use crate::{app, config, demo, doctor, eval, inspect, output, preview, secret, serve, webhook};
+use crate::{
+    app, config, demo, doctor, eval, explain, inspect, output, preview, replay, secret, serve,
+    webhook,
+};
 
 /// Reviews pull requests with a model that can be talked into anything, and lets it do nothing.
 #[derive(Debug, Parser)]
@@ -26,6 +29,10 @@ enum Command {
     Serve(Serve),
     /// Reviews a range of a repository or a patch, and posts nothing.
     Review(Review),
+    /// Makes the plan of a kept run again, without a model or a forge; fails if it is another one.
+    Replay(Replay),
+    /// Says where a finding of a kept run came from and what became of it.
+    Explain(Explain),
     /// Measures reviews on changes whose defects are known; docs/EVAL.md describes the folder.
     Eval(Eval),
     /// Shows what one pure step does to a file, as JSON; contacts nothing.
@@ -129,6 +136,29 @@ pub(crate) struct Review {
     /// Runs only the deterministic checks, even with a key.
     #[arg(long)]
     pub(crate) no_model: bool,
+    /// Keeps the run in a new folder, for `mirilla explain` and `mirilla replay`: the change, its settings
+    /// and rules, every call with its answer, the review and the plan.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+/// Which run to repeat.
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// A run's folder, or a file in it.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+}
+
+/// Which finding to explain.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The finding: its fingerprint or the beginning of it, a comment's marker, or PATH:LINE.
+    #[arg(value_name = "FINDING")]
+    pub(crate) finding: String,
+    /// The run's folder, or a file in it.
+    #[arg(long, value_name = "RUN", default_value = ".")]
+    pub(crate) run: PathBuf,
 }
 
 /// How findings are printed.
@@ -254,6 +284,8 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         }
         Command::Serve(arguments) => serve::command(&arguments, environment),
         Command::Review(arguments) => preview::run(&arguments, environment),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments, environment),
         Command::Inspect { step } => inspect::run(step),
         Command::App { command } => app::run(&command),

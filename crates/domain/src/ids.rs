@@ -32,7 +32,9 @@ impl IdError {
 }
 
 /// Which kind of forge a repository lives on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Forge {
     /// GitHub.com or a GitHub Enterprise Server.
@@ -326,7 +328,9 @@ impl Fingerprint {
 }
 
 /// One pull request, by numbers only: what keys and claims are made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct PullRequestRef {
     /// Which kind of forge.
     pub forge: Forge,

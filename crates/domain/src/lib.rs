@@ -28,6 +28,7 @@ pub mod money;
 pub mod plan;
 pub mod price;
 pub mod prompt;
+pub mod record;
 pub mod redact;
 mod render;
 pub mod request;

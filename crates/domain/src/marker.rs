@@ -17,6 +17,8 @@ use crate::review::Severity;
 /// What every marker begins with, whatever its version.
 const OPEN: &str = "<!-- mirilla ";
 const CLOSE: &str = " -->";
+/// One byte of a MAC that is none.
+const NO_MAC: &str = "00";
 /// A key shorter than this could be guessed.
 const MIN_KEY_BYTES: usize = 16;
 /// More findings of a review's body than this are not remembered; the body itself names fewer.
@@ -175,6 +177,63 @@ fn said_v1(said: &str) -> Option<Marker> {
         })
     };
     fields.next().is_none().then_some(marker)
+}
+
+/// Returns a body whose marker is valid under `to` exactly if the body's is under `from`.
+///
+/// For a copy that is kept where `from` must not be known.
+pub fn resigned(
+    from: &MarkerKey,
+    to: &MarkerKey,
+    pull_request: &PullRequestRef,
+    body: &str,
+) -> String {
+    let marker = read(from, pull_request, body);
+    if marker.is_none() && read(to, pull_request, body).is_none() {
+        return body.to_owned();
+    }
+    // Both mean that the last marker-shaped text is well-formed.
+    let parts = body.rsplit_once(" mac=").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(CLOSE)?;
+        let (_, said) = before.rsplit_once(OPEN)?;
+        let (name, said) = said.split_once(' ')?;
+        let version = Version::ALL.into_iter().find(|v| v.as_str() == name)?;
+        Some((before, version, said, after))
+    });
+    let Some((before, version, said, after)) = parts else {
+        return body.to_owned();
+    };
+    let mac = if marker.is_some() {
+        hex::encode(
+            mac_over(to, version, pull_request, said)
+                .finalize()
+                .into_bytes(),
+        )
+    } else {
+        NO_MAC.repeat(32)
+    };
+    format!("{before} mac={mac}{CLOSE}{after}")
+}
+
+/// Returns a text with every marker's MAC blanked: two that differ by the key alone are then equal.
+pub fn without_macs(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" mac=") {
+        out.push_str(before);
+        out.push_str(" mac=");
+        rest = after;
+        let mac = after.get(..64).filter(|mac| {
+            mac.bytes().all(|byte| byte.is_ascii_hexdigit())
+                && after.get(64..).is_some_and(|end| end.starts_with(CLOSE))
+        });
+        if mac.is_some() {
+            out.push_str(&NO_MAC.repeat(32));
+            rest = after.get(64..).unwrap_or_default();
+        }
+    }
+    out.push_str(rest);
+    out
 }
 
 /// The MAC binds what is said to where it is said: a marker copied to another pull request fails.

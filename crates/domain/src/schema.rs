@@ -1,4 +1,4 @@
-//! The JSON Schemas of a review: those the model answers to, and the one that is published.
+//! The JSON Schemas of a review and its run: those the model answers to, and those that are published.
 //!
 //! **Invariant:** a model's schema is flat, requires every field and bounds none, because providers
 //! refuse anything else; and it never changes within a [`PROMPT_VERSION`](crate::prompt::PROMPT_VERSION),
@@ -6,6 +6,8 @@
 
 use serde_json::{Value, json};
 
+use crate::plan::KeptInput;
+use crate::record::RunRecord;
 use crate::review::{Category, Review, Severity};
 
 /// Returns the schema of a model's answer.
@@ -91,4 +93,15 @@ pub fn second_look_schema() -> Value {
 /// Returns the schema of the review file, as it stands in `docs/contracts/mirilla.review.v1.schema.json`.
 pub fn review_schema() -> Value {
     schemars::schema_for!(Review).to_value()
+}
+
+/// Returns the schema of a run's record, as it stands in `docs/contracts/mirilla.run.v1.schema.json`.
+pub fn run_schema() -> Value {
+    schemars::schema_for!(RunRecord).to_value()
+}
+
+/// Returns the schema of a plan's input, as it stands in
+/// `docs/contracts/mirilla.plan-input.v1.schema.json`.
+pub fn plan_input_schema() -> Value {
+    schemars::schema_for!(KeptInput).to_value()
 }

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a snapshot is complete only when `meta.json` exists, which is written last.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::code::SkipReason;
@@ -55,6 +56,21 @@ impl Keys {
     /// Returns the key of the reviewer's own checkpoint.
     pub fn progress(job: &JobId) -> String {
         format!("work/{job}/progress.json")
+    }
+
+    /// Returns the key of the record of an attempt's run. Unlike the checkpoint it stays when the job ends.
+    pub fn run(job: &JobId, attempt: crate::ids::AttemptNo) -> String {
+        format!("work/{job}/run-{attempt}.json")
+    }
+
+    /// Returns the prefix of what is kept of a job's attempts where the host keeps whole runs.
+    pub fn runs(job: &JobId) -> String {
+        format!("runs/{job}/")
+    }
+
+    /// Returns the key of a file of an attempt's run where the host keeps whole runs.
+    pub fn kept(job: &JobId, attempt: crate::ids::AttemptNo, file: &str) -> String {
+        format!("runs/{job}/{attempt}/{file}")
     }
 
     /// Returns the prefix of findings files.
@@ -142,7 +158,7 @@ pub const TRUSTED_PATHS: &[&str] = &[
 ];
 
 /// A file whose changes the forge did not give.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingFile {
     /// The file.
     pub path: String,

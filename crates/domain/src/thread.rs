@@ -3,13 +3,14 @@
 //! **Invariant:** whether a comment is ours is decided by the account that wrote it and by a marker
 //! whose MAC verifies, never by its text alone.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{CommentId, ReviewId};
 use crate::review::Side;
 
 /// A comment on a line (or on a file), with the thread it opens or belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExistingComment {
     /// The forge's number.
     pub id: CommentId,
@@ -34,7 +35,7 @@ pub struct ExistingComment {
 }
 
 /// A review as the forge lists it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExistingReview {
     /// The forge's number.
     pub id: ReviewId,
@@ -47,7 +48,7 @@ pub struct ExistingReview {
 }
 
 /// A thread of comments, where the forge tells which comments belong together and who closed them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExistingThread {
     /// The forge's name for it, as the call that resolves it wants it.
     pub id: String,
@@ -66,7 +67,7 @@ pub struct ExistingThread {
 }
 
 /// Everything on the pull request that the plan looks at.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Existing {
     /// All reviews, oldest first.

@@ -423,8 +423,8 @@ async fn review_message(
     })
 }
 
-/// Returns the objects that one reviewer may touch, and how: its snapshot, its checkpoint, and the
-/// findings of this attempt, once.
+/// Returns the objects that one reviewer may touch, and how: its snapshot, its checkpoint, this
+/// attempt's record, and the findings of this attempt, once.
 fn review_objects(job: &Job) -> Vec<(String, Right)> {
     let findings = Keys::findings(&job.id, job.attempt);
     vec![
@@ -438,6 +438,8 @@ fn review_objects(job: &Job) -> Vec<(String, Right)> {
         ),
         (Keys::progress(&job.id), Right::Read),
         (Keys::progress(&job.id), Right::Replace),
+        // Not only once: a reviewer that dies after it and before the findings writes it again.
+        (Keys::run(&job.id, job.attempt), Right::Replace),
         (findings.clone(), Right::Read),
         (findings, Right::Create),
     ]

@@ -5,6 +5,7 @@
 
 mod apply;
 mod count;
+mod keep;
 mod lease;
 
 use std::collections::BTreeSet;
@@ -78,6 +79,8 @@ pub struct PostSettings {
     pub redactor: Redactor,
     /// How long a write whose answer was lost may still land.
     pub write_grace: Duration,
+    /// Whether what a plan was made from is kept beside it, to be made again.
+    pub keep_runs: bool,
 }
 
 /// Posts what a findings file says, or what there is without one.
@@ -174,6 +177,15 @@ fn notes(policy: &Policy) -> Vec<String> {
     notes
 }
 
+/// A findings file.
+#[derive(Clone, Copy)]
+struct Read<'a> {
+    /// Its bytes.
+    bytes: Option<&'a [u8]>,
+    /// What could be read of it.
+    review: Option<&'a ReadReview>,
+}
+
 /// One job being posted. Its row is written again at every step, so `job` is always the newest.
 struct Posting<'a> {
     ports: PostPorts<'a>,
@@ -220,7 +232,11 @@ impl Posting<'_> {
             },
         };
         self.last_review = lease::take(self.ports, &self.job).await?;
-        let mut done = self.leased(review.as_ref()).await;
+        let read = Read {
+            bytes: bytes.as_deref(),
+            review: review.as_ref(),
+        };
+        let mut done = self.leased(read).await;
         if let Err(StageError::Forge(ForgeError::Forbidden { .. })) = done {
             done = self.end(JobState::Failed, EndReason::WriteForbidden).await;
         }
@@ -237,7 +253,8 @@ impl Posting<'_> {
         self.rewrite(job).await
     }
 
-    async fn leased(&mut self, review: Option<&ReadReview>) -> Result<Report, StageError> {
+    async fn leased(&mut self, read: Read<'_>) -> Result<Report, StageError> {
+        let review = read.review;
         self.wait_for_lost_write()?;
         let live = match self
             .ports
@@ -257,7 +274,7 @@ impl Posting<'_> {
         if review.is_some_and(|read| read.review.outcome == Outcome::Superseded) {
             return self.read_again().await;
         }
-        let (plan, body_only) = self.decide(&live, review).await?;
+        let (plan, body_only) = self.decide(&live, read).await?;
         let counted = count::of_plan(&plan, review);
         let report = apply::apply(self, &live, plan, body_only).await?;
         Ok(report.counting_all(counted))
@@ -347,11 +364,8 @@ impl Posting<'_> {
     }
 
     /// Fetches what the plan looks at, and plans.
-    async fn decide(
-        &self,
-        live: &PullRequest,
-        review: Option<&ReadReview>,
-    ) -> Result<(Plan, Plan), StageError> {
+    async fn decide(&self, live: &PullRequest, read: Read<'_>) -> Result<(Plan, Plan), StageError> {
+        let review = read.review;
         let fetched = self.fresh_diff(live).await?;
         let parsed = mirilla_diff::parse(&fetched.bytes);
         let fresh = FreshDiff::of(&parsed.files, &fetched.missing, None);
@@ -369,7 +383,7 @@ impl Posting<'_> {
             attempt: self.job.attempt,
             pull_request: live.id,
             head: live.head.clone(),
-            merge_base: fetched.merge_base,
+            merge_base: fetched.merge_base.clone(),
         };
         let public = Haystack::new([fetched.bytes.as_slice()]);
         let on_lines = PlanPolicy::from(&policy);
@@ -391,7 +405,11 @@ impl Posting<'_> {
             public: &public,
             key: &self.settings.marker_key,
         };
-        Ok((plan::plan(&input(&on_lines)), plan::plan(&input(&in_body))))
+        let plan = plan::plan(&input(&on_lines));
+        if self.settings.keep_runs {
+            keep::keep(self, &input(&on_lines), &fetched, read.bytes, &plan).await;
+        }
+        Ok((plan, plan::plan(&input(&in_body))))
     }
 
     /// Fetches the diff; the merge base is asked for again only if the base branch moved.

@@ -13,6 +13,7 @@ pub mod eyes;
 mod lease;
 mod look;
 mod progress;
+mod record;
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use mirilla_diff::FileDiff;
 use mirilla_domain::answer;
 use mirilla_domain::chunk::{Chunk, ChunkPlan, plan_chunks};
 use mirilla_domain::code::{FailReason, SkipReason};
-use mirilla_domain::ids::{AttemptNo, JobId, Timestamp};
+use mirilla_domain::ids::{AttemptNo, JobId, Sha256Hex, Timestamp, sha256};
 use mirilla_domain::money::CappedPurse;
 use mirilla_domain::price::PriceTable;
 use mirilla_domain::prompt::{self, ChunkPrompt, Description, Nonce, Question};
@@ -117,8 +118,10 @@ pub struct ReviewOrder {
 /// Everything of a snapshot that a review looks at.
 struct Snapshot {
     meta: SnapshotMeta,
+    meta_sha256: Sha256Hex,
     diff: Vec<u8>,
     rules: TrustedFiles,
+    rules_sha256: Sha256Hex,
     policy: Policy,
 }
 
@@ -168,11 +171,14 @@ pub async fn review(
             .now()
             .plus(settings.limit.saturating_sub(WRITING_RESERVE)),
     };
-    let (review, redactions) = redacted(reading.run().await?, &settings.redactor);
+    let (review, progress) = reading.run().await?;
+    let (review, redactions) = redacted(review, &settings.redactor);
     let bytes = serde_json::to_vec(&review).map_err(|error| StageError::BadObject {
         what: "review",
         reason: error.to_string(),
     })?;
+    // Before the findings, so that there is no review without its record.
+    record::write(&reading, &progress, &bytes, redactions).await;
     match ports.artifacts.put_new(&findings_key, &bytes).await {
         Ok(_) | Err(ArtifactError::Exists { .. }) => {
             let mut report = Report::silent(order.job.clone(), "reviewed");
@@ -220,25 +226,28 @@ async fn load(
     settings: &ReviewSettings,
     order: &ReviewOrder,
 ) -> Result<Snapshot, StageError> {
-    let meta: SnapshotMeta = read_json(
+    let (meta, meta_sha256): (SnapshotMeta, _) = read_hashed(
         ports.artifacts,
         &Keys::meta(&order.job),
         "snapshot description",
     )
     .await?;
     let diff = ports.artifacts.get(&meta.diff.key, MAX_DIFF_BYTES).await?;
-    if mirilla_domain::ids::sha256(&diff) != meta.diff_sha256 {
+    if sha256(&diff) != meta.diff_sha256 {
         return Err(StageError::BadObject {
             what: "diff",
             reason: "its bytes are not those that were collected".to_owned(),
         });
     }
-    let rules: TrustedFiles = read_json(ports.artifacts, &meta.rules.key, "rules").await?;
+    let (rules, rules_sha256): (TrustedFiles, _) =
+        read_hashed(ports.artifacts, &meta.rules.key, "rules").await?;
     let policy = effective_policy(&settings.policy, &rules);
     Ok(Snapshot {
         meta,
+        meta_sha256,
         diff,
         rules,
+        rules_sha256,
         policy,
     })
 }
@@ -283,11 +292,21 @@ pub(crate) async fn read_json<T: serde::de::DeserializeOwned>(
     key: &str,
     what: &'static str,
 ) -> Result<T, StageError> {
+    Ok(read_hashed(artifacts, key, what).await?.0)
+}
+
+/// Reads a JSON object, and what identifies its bytes.
+async fn read_hashed<T: serde::de::DeserializeOwned>(
+    artifacts: &dyn Artifacts,
+    key: &str,
+    what: &'static str,
+) -> Result<(T, Sha256Hex), StageError> {
     let bytes = artifacts.get(key, MAX_OBJECT_BYTES).await?;
-    serde_json::from_slice(&bytes).map_err(|error| StageError::BadObject {
+    let value = serde_json::from_slice(&bytes).map_err(|error| StageError::BadObject {
         what,
         reason: error.to_string(),
-    })
+    })?;
+    Ok((value, sha256(&bytes)))
 }
 
 fn applicable_rules(snapshot: &Snapshot, plan: &ChunkPlan) -> Vec<Rule> {
@@ -358,7 +377,7 @@ enum Stop {
 }
 
 impl Reading<'_> {
-    async fn run(&self) -> Result<Review, StageError> {
+    async fn run(&self) -> Result<(Review, Progress), StageError> {
         let mut progress = Progress::load(
             self.ports.artifacts,
             &self.order.job,
@@ -392,7 +411,7 @@ impl Reading<'_> {
                 fates.push(fate);
             }
         }
-        Ok(self.finish(&progress, &fates, superseded))
+        Ok((self.finish(&progress, &fates, superseded), progress))
     }
 
     fn finish(&self, progress: &Progress, fates: &[Fate], superseded: bool) -> Review {
@@ -437,7 +456,7 @@ impl Reading<'_> {
         let mut open = vec![(chunk.clone(), 0_u32)];
         let mut result = ChunkResult::default();
         while let Some((part, halvings)) = open.pop() {
-            match self.part(progress, &label, &part, &mut result).await? {
+            match self.part(progress, at, &label, &part, &mut result).await? {
                 Answered::Fine => {}
                 Answered::TooLong => {
                     match part.halves(self.files).filter(|_| halvings < MAX_HALVINGS) {
@@ -475,6 +494,7 @@ impl Reading<'_> {
     async fn part(
         &self,
         progress: &mut Progress,
+        at: usize,
         label: &str,
         part: &Chunk,
         result: &mut ChunkResult,
@@ -494,6 +514,7 @@ impl Reading<'_> {
                 ..Limits::default()
             },
             deadline: self.deadline,
+            chunk: record::number(at),
             label,
             must_stop: self,
         };
@@ -505,7 +526,7 @@ impl Reading<'_> {
             failure = match asking.ask(progress, result, &question, judge).await? {
                 Called::Answered(answer) => match self.parse(&answer) {
                     Ok(parsed) => {
-                        result.take(parsed);
+                        result.take(parsed, progress.calls);
                         return Ok(Answered::Fine);
                     }
                     Err(Unusable {
@@ -643,9 +664,13 @@ enum Answered {
 
 /// Adds what an answer says to what is known of a chunk.
 impl ChunkResult {
-    fn take(&mut self, parsed: answer::Answered) {
+    fn take(&mut self, parsed: answer::Answered, call: u32) {
+        self.named_by.resize(self.findings.len(), 0);
+        self.refused_by.resize(self.rejected.len(), 0);
         self.findings.extend(parsed.findings);
         self.rejected.extend(parsed.rejected);
+        self.named_by.resize(self.findings.len(), call);
+        self.refused_by.resize(self.rejected.len(), call);
         if self.summary.is_empty() {
             self.summary = parsed.summary;
         }

@@ -68,6 +68,8 @@ pub struct SweepSettings {
     pub probe_window: Duration,
     /// Most rows looked at in one run, so that a run always ends.
     pub limit: usize,
+    /// How long records of ended jobs are kept; `None` where the store forgets them by itself.
+    pub keep_runs: Option<Duration>,
 }
 
 /// What one run did.

@@ -95,6 +95,8 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
                 .context("the marker key cannot be used")?,
             redactor: Redactor::new(known.iter().map(|(name, value)| (*name, value.as_str()))),
             write_grace: WRITE_GRACE,
+            // The role may write no object.
+            keep_runs: false,
         },
         clock,
         entropy,

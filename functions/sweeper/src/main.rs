@@ -94,6 +94,8 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
             stalled_after: STALLED_AFTER,
             probe_window: PROBE_WINDOW,
             limit: LIMIT,
+            // The bucket's lifecycle forgets them.
+            keep_runs: None,
         },
         clock,
         telemetry,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::Check;
@@ -17,7 +18,7 @@ use crate::settings::Policy;
 use crate::thread::Existing;
 
 /// What the ledger says about the job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobFacts {
     /// The job.
     pub job: JobId,
@@ -61,7 +62,7 @@ impl FloorHit {
 }
 
 /// What of the settings a plan needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlanPolicy {
     /// Findings below it are not posted. The floor is always posted.

@@ -35,6 +35,8 @@ pub(super) struct Asking<'a> {
     pub(super) tools: &'a dyn Toolbox,
     pub(super) limits: Limits,
     pub(super) deadline: Timestamp,
+    /// The chunk's number, from 1.
+    pub(super) chunk: u32,
     /// What the lines for a person begin with.
     pub(super) label: &'a str,
     /// Says why no further call may be made now.

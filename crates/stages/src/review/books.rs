@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mirilla_domain::chunk::token_bound;
-use mirilla_domain::money::{PicoUsd, Reservation};
+use mirilla_domain::money::{PicoUsd, Reservation, Usage};
 use mirilla_domain::price::REQUEST_OVERHEAD_TOKENS;
+use mirilla_domain::record::{CallFate, CallRecord};
 use mirilla_domain::signal::{PurseKind, Signal};
 use mirilla_ports::ModelError;
 use mirilla_ports::meter::Reserved;
@@ -18,6 +19,7 @@ use mirilla_ports::model::{Answer, CallGate, Go, LookUp, NextCall, Stopped};
 use super::asking::{Asking, Called, Judge};
 use super::look::Look;
 use super::progress::{ChunkResult, Progress};
+use super::record;
 use crate::error::StageError;
 
 /// How long after the deadline a dead worker's reservation is settled by the sweeper.
@@ -133,6 +135,7 @@ impl<'r, 'a> Books<'r, 'a> {
                 self.result.usage = self.result.usage.plus(&answer.usage);
                 self.result.cost = self.result.cost.plus(cost);
                 self.progress.answered(&id, answer.usage, cost);
+                self.note(CallFate::Answered, answer.usage, cost, Some(answer));
                 self.progress.save(ports.artifacts, &order.job).await?;
                 self.asking.count(Signal::ModelCalled {
                     model: model.id().to_owned(),
@@ -148,6 +151,7 @@ impl<'r, 'a> Books<'r, 'a> {
             Err(ModelError::AnswerLost { .. }) => {
                 self.result.cost = self.result.cost.plus(needed);
                 self.progress.cost = self.progress.cost.plus(needed);
+                self.note(CallFate::Lost, Usage::default(), needed, None);
                 self.progress.save(ports.artifacts, &order.job).await?;
                 self.asking.count(Signal::CallLost {
                     model: model.id().to_owned(),
@@ -159,9 +163,32 @@ impl<'r, 'a> Books<'r, 'a> {
                 ModelError::Unavailable { .. }
                 | ModelError::PromptTooLong
                 | ModelError::Rejected { .. },
-            ) => ports.meter.release(&id).await?,
+            ) => {
+                self.note_free(CallFate::NotProcessed);
+                ports.meter.release(&id).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Notes what became of the call whose number was taken last.
+    fn note(&mut self, fate: CallFate, usage: Usage, cost: PicoUsd, answer: Option<&Answer>) {
+        let (call, chunk, turn) = (self.progress.calls, self.asking.chunk, self.turn);
+        let redactor = &self.asking.settings.redactor;
+        let noted = record::call(&mut self.progress.record, redactor, answer);
+        self.progress.record.push(CallRecord {
+            call,
+            chunk,
+            turn,
+            fate,
+            usage,
+            cost,
+            ..noted
+        });
+    }
+
+    fn note_free(&mut self, fate: CallFate) {
+        self.note(fate, Usage::default(), PicoUsd::ZERO, None);
     }
 
     /// Sets the worst case aside under the next number that is free: an earlier run of the same try
@@ -182,7 +209,11 @@ impl<'r, 'a> Books<'r, 'a> {
                 expires_at: self.asking.deadline.plus(EXPIRY_MARGIN),
             };
             match self.asking.ports.meter.reserve(&reservation).await? {
-                Reserved::AlreadyThere => {}
+                Reserved::AlreadyThere => self.note_free(CallFate::Unknown),
+                refused @ Reserved::Refused { .. } => {
+                    self.note_free(CallFate::NoMoney);
+                    return Ok((id, refused));
+                }
                 reserved => return Ok((id, reserved)),
             }
         }
@@ -222,10 +253,18 @@ impl CallGate for Books<'_, '_> {
     fn looked_up(&mut self, look_up: &LookUp<'_>) {
         self.result.tool_calls = self.result.tool_calls.saturating_add(1);
         self.progress.tool_calls = self.progress.tool_calls.saturating_add(1);
+        let noted = record::look_up(&self.asking.settings.redactor, look_up);
+        let call = self.progress.calls;
+        self.progress.record.looked_up(call, noted);
         (self.asking.ports.looked)(&Look::new(self.asking.label, look_up));
     }
 
     fn objection(&mut self, answer: &Answer) -> Option<String> {
-        (self.judge)(answer)
+        let objection = (self.judge)(answer);
+        if let Some(text) = &objection {
+            let noted = record::objection(&self.asking.settings.redactor, text);
+            self.progress.record.objected(self.progress.calls, noted);
+        }
+        objection
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use mirilla_domain::ids::{JobId, Sha256Hex};
 use mirilla_domain::money::{PicoUsd, Usage};
 use mirilla_domain::prompt::PROMPT_VERSION;
+use mirilla_domain::record::Calls;
 use mirilla_domain::review::{Fate, Finding, Rejected};
 use mirilla_domain::snapshot::Keys;
 use mirilla_ports::{ArtifactError, Artifacts, Meter, MeterError};
@@ -34,6 +35,12 @@ pub(super) struct ChunkResult {
     /// How often its calls looked something up.
     #[serde(default)]
     pub(super) tool_calls: u32,
+    /// The call that named each finding.
+    #[serde(default)]
+    pub(super) named_by: Vec<u32>,
+    /// The call whose answer held each refused item.
+    #[serde(default)]
+    pub(super) refused_by: Vec<u32>,
 }
 
 /// A chunk whose fate is decided.
@@ -42,7 +49,7 @@ pub(super) struct Done {
     /// What became of it.
     pub(super) fate: Fate,
     /// What is known of it.
-    result: ChunkResult,
+    pub(super) result: ChunkResult,
 }
 
 /// The checkpoint of one job, over all its tries.
@@ -64,7 +71,10 @@ pub(super) struct Progress {
     /// Calls whose answer is here and whose reservation may still be open.
     open: BTreeMap<String, PicoUsd>,
     /// Decided chunks, by index.
-    chunks: BTreeMap<usize, Done>,
+    pub(super) chunks: BTreeMap<usize, Done>,
+    /// Every call, for the record.
+    #[serde(default)]
+    pub(super) record: Calls,
 }
 
 impl Progress {
@@ -83,6 +93,7 @@ impl Progress {
             cost: PicoUsd::ZERO,
             open: BTreeMap::new(),
             chunks: BTreeMap::new(),
+            record: Calls::default(),
         };
         match read_json::<Self>(artifacts, &Keys::progress(job), "checkpoint").await {
             Ok(found)
@@ -98,6 +109,7 @@ impl Progress {
                 usage: found.usage,
                 cost: found.cost,
                 open: found.open,
+                record: found.record,
                 ..empty
             }),
             Err(

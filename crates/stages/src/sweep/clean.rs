@@ -1,6 +1,6 @@
 //! Removes what ended jobs leave behind.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use mirilla_domain::ids::{JobId, Timestamp};
@@ -8,6 +8,9 @@ use mirilla_domain::snapshot::Keys;
 
 use super::{SweepPorts, SweepSettings};
 use crate::error::StageError;
+
+/// Where records and kept runs lie, each in a folder named by its job.
+const RECORDS: [&str; 2] = ["work/", "runs/"];
 
 /// Removes snapshots and checkpoints of ended jobs, and archives that no open job needs.
 pub(super) async fn clean(
@@ -31,9 +34,13 @@ pub(super) async fn clean(
             .is_none_or(|job| job.state.is_terminal())
         {
             ports.artifacts.delete(&Keys::snapshot(&id)).await?;
-            ports.artifacts.delete(&Keys::work(&id)).await?;
+            // Not the run's record beside it: what a run did is asked after it ended.
+            ports.artifacts.delete(&Keys::progress(&id)).await?;
             cleaned = u64::saturating_add(cleaned, 1);
         }
+    }
+    if let Some(age) = settings.keep_runs {
+        forget_runs(ports, settings, now.minus(age)).await?;
     }
     // Listed first: an archive that is there belongs to a job that is in the ledger by now.
     let archives = ports.artifacts.list("archives/").await?;
@@ -53,4 +60,33 @@ pub(super) async fn clean(
         }
     }
     Ok(cleaned)
+}
+
+/// Removes records of jobs that ended before a moment, or of which nothing is known any more.
+async fn forget_runs(
+    ports: SweepPorts<'_>,
+    settings: &SweepSettings,
+    before: Timestamp,
+) -> Result<(), StageError> {
+    let mut jobs = BTreeSet::new();
+    for prefix in RECORDS {
+        let keys = ports.artifacts.list(prefix).await?;
+        jobs.extend(
+            keys.iter()
+                .filter_map(|key| JobId::parse(key.split('/').nth(1)?).ok()),
+        );
+    }
+    let mut forgotten = 0_usize;
+    for id in jobs {
+        let job = ports.ledger.job(&id).await?;
+        if job.is_none_or(|job| job.state.is_terminal() && job.updated_at < before) {
+            ports.artifacts.delete(&Keys::work(&id)).await?;
+            ports.artifacts.delete(&Keys::runs(&id)).await?;
+            forgotten = forgotten.saturating_add(1);
+        }
+        if forgotten >= settings.limit {
+            break;
+        }
+    }
+    Ok(())
 }

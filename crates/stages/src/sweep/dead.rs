@@ -64,6 +64,7 @@ mod tests {
         stalled_after: Duration::from_secs(1_000),
         probe_window: Duration::ZERO,
         limit: 10,
+        keep_runs: None,
     };
 
     fn at(seconds: i64) -> Timestamp {

@@ -128,6 +128,7 @@ impl World {
                 stalled_after: Duration::from_secs(75 * 60),
                 probe_window: Duration::from_secs(24 * 60 * 60),
                 limit: 500,
+                keep_runs: None,
             },
             clock: self.clock(),
             telemetry: Telemetry::silent(),

@@ -38,6 +38,7 @@ pub(super) async fn run(
         marker_key: marker_key(settings.marker_key.reveal())?,
         redactor: redactor(&settings),
         write_grace: settings.timings.write_grace,
+        keep_runs: true,
     };
     link.send(&FromChild::Ready { address: None }).await?;
     let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));

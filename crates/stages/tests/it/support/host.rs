@@ -48,6 +48,8 @@ use super::gate::Gate;
 use super::ports::Gated;
 
 pub(crate) const REPO: &str = "acme/shop";
+/// How long records of ended jobs are kept.
+pub(crate) const KEEP_RUNS: Duration = Duration::from_secs(7 * 86_400);
 
 /// How a run ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -413,6 +415,7 @@ impl Host {
             stalled_after: Duration::from_secs(900),
             probe_window: Duration::from_secs(86_400),
             limit: 1_000,
+            keep_runs: Some(KEEP_RUNS),
         };
         let swept = sweep(ports, &settings, probe).await.unwrap();
         for (about, signal) in &swept.facts {
@@ -550,6 +553,7 @@ impl Host {
                     marker_key: MarkerKey::new(&[7; 32]).unwrap(),
                     redactor: Redactor::default(),
                     write_grace: Duration::from_secs(60),
+                    keep_runs: true,
                 };
                 post::post(ports, &settings, job, *attempt, findings.as_deref()).await
             }
