@@ -5,6 +5,7 @@
 //! **Invariant:** operator settings come from the user, never from the reviewed tree; the repository's
 //! own settings are read at the base commit.
 
+mod keep;
 mod print;
 
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ use crate::git;
 use crate::input::read;
 use crate::output;
 use crate::rehearsal::{Bench, Reader, Subject};
+use crate::run_folder::RunFolder;
 use crate::settings::{self, Environment};
 
 /// Exit code when there is a finding at or above `--fail-on`.
@@ -63,6 +65,12 @@ pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> R
             output::worker_line(line);
         }
     };
+    // Before the money is spent.
+    let folder = arguments
+        .keep
+        .as_deref()
+        .map(RunFolder::create)
+        .transpose()?;
     let bench = Bench::set_up()?;
     let asked = match &model {
         Some(access) => Some(bench.anthropic(access, &policy)?),
@@ -79,7 +87,10 @@ pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> R
                 cap: policy.max_usd,
             }],
         });
-    let previewed = bench.rehearse(subject, reader.as_ref(), &policy, &watch)?;
+    let previewed = match &folder {
+        Some(folder) => keep::rehearse(subject, reader.as_ref(), &policy, &watch, folder)?,
+        None => bench.rehearse(subject, reader.as_ref(), &policy, &watch)?,
+    };
     match arguments.format {
         arguments::Format::Text => print::text(&previewed),
         arguments::Format::Json => print::json(&previewed)?,

@@ -4,8 +4,8 @@
 //! are signed by a key that is never kept, so the ones that verified are signed anew with the public
 //! [`INSPECT_KEY`], and so is what is planned: a plan made again differs from the posted one in MACs alone.
 //!
-//! **Invariant:** neither the poster's key nor a secret that it knows is in what is kept, and that a plan
-//! made again is not the posted one is said, never hidden.
+//! **Invariant:** neither the poster's key nor a secret that it knows is in what is kept: a run that holds
+//! one is not kept. What is kept makes the plan that was posted.
 
 use std::collections::BTreeSet;
 
@@ -55,9 +55,6 @@ pub struct KeptInput {
     pub notes: Vec<String>,
     /// SHA-256 of the plan file.
     pub plan_sha256: Sha256Hex,
-    /// Whether the plan file differs from what was posted in MACs alone. It is not if the poster took one
-    /// of its own secrets out of the text.
-    pub as_posted: bool,
 }
 
 /// A plan and what it was made from, as files.
@@ -101,6 +98,12 @@ pub enum ReplayError {
     /// The review cannot be read.
     #[error("the review cannot be read")]
     ReviewFile(#[from] ReviewFileError),
+    /// A secret of this process stands in the run.
+    #[error("a secret of this process stands in it")]
+    Secret,
+    /// The plan made again would be another one.
+    #[error("what can be kept would make another plan")]
+    OtherPlan,
     /// A constant of this program is wrong.
     #[error("the public key cannot be used")]
     Key(#[from] marker::ShortKey),
@@ -118,8 +121,7 @@ pub fn keep(
 ) -> Result<KeptPlan, ReplayError> {
     let public_key = MarkerKey::new(INSPECT_KEY)?;
     let place = &input.job.pull_request;
-    let clean = |text: &str| input.redactor.redact(text).text;
-    let signed = |body: &str| marker::resigned(input.key, &public_key, place, &clean(body));
+    let signed = |body: &str| marker::resigned(input.key, &public_key, place, body);
     let mut existing = input.existing.clone();
     for review in &mut existing.reviews {
         review.body = signed(&review.body);
@@ -141,20 +143,30 @@ pub fn keep(
         policy: input.policy.clone(),
         notes: input.notes.to_vec(),
         plan_sha256: sha256(&[]),
-        as_posted: false,
     };
     let plan = kept.plan_of(diff, input.review, &public_key);
     let bytes = file(&plan)?;
     kept.plan_sha256 = sha256(&bytes);
-    let [again, posted] = [bytes.clone(), file(posted)?].map(|bytes| {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        marker::without_macs(&text)
-    });
-    kept.as_posted = again == posted;
-    Ok(KeptPlan {
+    let kept = KeptPlan {
         input: file(&kept)?,
         plan: bytes,
-    })
+    };
+    let written = [Some(kept.input.as_slice()), Some(&kept.plan), review, run];
+    let holds = |bytes: &[u8]| holds_secret(input.redactor, bytes);
+    if written.iter().flatten().copied().any(holds) {
+        return Err(ReplayError::Secret);
+    }
+    let blank = |bytes: &[u8]| marker::without_macs(&String::from_utf8_lossy(bytes));
+    if blank(&kept.plan) != blank(&file(posted)?) {
+        return Err(ReplayError::OtherPlan);
+    }
+    Ok(kept)
+}
+
+/// Returns whether a value that only this process knows stands in a text.
+fn holds_secret(redactor: &Redactor, bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    redactor.redact(&text) != Redactor::default().redact(&text)
 }
 
 /// Returns the bytes of a file of ours: pretty-printed, a line feed at the end.

@@ -1,7 +1,9 @@
 //! The published contracts are what the code says. Run with `UPDATE_CONTRACTS=1` to write them anew.
 
 use mirilla_casekit::repo_path;
-use mirilla_domain::schema::{answer_schema, review_schema, second_look_schema};
+use mirilla_domain::schema::{
+    answer_schema, plan_input_schema, review_schema, run_schema, second_look_schema,
+};
 use mirilla_domain::settings;
 use serde_json::{Value, json};
 
@@ -27,6 +29,12 @@ fn the_schema_of_the_settings_file_is_published() {
 #[test]
 fn the_schema_of_the_review_file_is_published() {
     agrees("mirilla.review.v1.schema.json", &review_schema());
+}
+
+#[test]
+fn the_schemas_of_a_runs_record_and_its_plans_input_are_published() {
+    agrees("mirilla.run.v1.schema.json", &run_schema());
+    agrees("mirilla.plan-input.v1.schema.json", &plan_input_schema());
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod identity;
 mod plan;
 mod price;
 mod prompt;
+mod record;
 mod redact;
 mod render;
 mod rules;
