@@ -21,4 +21,5 @@ mod doctor_host;
 mod eval;
 mod kills;
 mod lookups;
+mod runs;
 mod support;

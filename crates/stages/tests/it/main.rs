@@ -20,5 +20,6 @@ mod intake;
 mod lookups;
 mod money;
 mod outcomes;
+mod record;
 mod signals;
 mod support;
