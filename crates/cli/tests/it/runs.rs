@@ -24,16 +24,16 @@ impl Kept {
             "read_file",
             json!({"path": HOSTILE}),
         )]));
-        let finding = |line: u32, title: &str| {
+        let finding = |line: u32, quote: &str, title: &str| {
             json!({"path": "Pay.java", "line": line, "end_line": 0,
-                "quote": "catch (Exception e) { }", "title": title,
+                "quote": quote, "title": title,
                 "message": "When the charge fails, nobody is told.",
                 "category": "error-handling", "severity": "high", "confidence": 90,
                 "symbol": "Pay.pay", "rule": "", "suggestion": ""})
         };
         let findings = [
-            finding(4, "The failure is swallowed"),
-            finding(90, "Something far away"),
+            finding(4, "catch (Exception e) { }", "The failure is swallowed"),
+            finding(90, "a line that is not there", "Something far away"),
         ];
         messages.answer(Scripted::json(
             &json!({"findings": findings, "summary": "One method."}),

@@ -38,13 +38,13 @@ where
 }
 
 fn answer_text() -> String {
-    let finding = |line: u32, title: &str| {
+    let finding = |line: u32, quote: &str, title: &str| {
         json!({"path": "src/Pay.java", "line": line, "end_line": 0,
-            "quote": "catch (Exception e) { }", "title": title,
+            "quote": quote, "title": title,
             "message": "When the charge fails, nobody is told.", "category": "error-handling",
             "severity": "high", "confidence": 90, "symbol": "Pay.pay", "rule": "", "suggestion": ""})
     };
-    json!({"findings": [finding(4, "The failure is swallowed"), finding(3, "The charge may repeat"),
+    json!({"findings": [finding(4, "catch (Exception e) { }", "The failure is swallowed"), finding(3, "try { charge(); }", "The charge may repeat"),
         {"line": 1}], "summary": "One method."})
     .to_string()
 }
@@ -197,10 +197,12 @@ fn a_text_that_was_cut_or_redacted_says_so() {
 #[test]
 fn what_is_left_out_is_counted() {
     let mut calls = Calls::default();
-    let text = "x".repeat(MAX_ANSWER_BYTES * 2);
+    let (long, short) = ("x".repeat(MAX_ANSWER_BYTES + 1), "yy");
+    let many = MAX_ANSWERS_BYTES / MAX_ANSWER_BYTES;
     let count = MAX_CALLS + 7;
     for number in 1..=count {
-        let one = call(&mut calls, number as u32, 1, Some(&text));
+        let text = if number <= many { &long } else { short };
+        let one = call(&mut calls, number as u32, 1, Some(text));
         calls.push(one);
         for _ in 0..3 {
             calls.looked_up(number as u32, look_up());
@@ -215,16 +217,18 @@ fn what_is_left_out_is_counted() {
     );
     assert_eq!(sums.cost, PicoUsd::from_micro(2_000 * count as u64));
     assert_eq!(sums.usage.output_tokens, 50 * count as u64);
-    let kept = calls
-        .kept()
-        .iter()
-        .map(|call| call.answer.as_ref().unwrap());
-    let bytes: usize = kept.clone().map(|answer| answer.text.len()).sum();
+    let mut bytes = 0;
+    for kept in calls.kept() {
+        let text = if kept.call as usize <= many {
+            &long
+        } else {
+            short
+        };
+        let answer = kept.answer.as_ref().unwrap();
+        assert_eq!(answer.cut_from_bytes, Some(text.len() as u64));
+        bytes += answer.text.len();
+    }
     assert_eq!(bytes, MAX_ANSWERS_BYTES);
-    assert!(
-        kept.clone()
-            .all(|answer| answer.cut_from_bytes == Some(text.len() as u64))
-    );
     let looks: usize = calls.kept().iter().map(|call| call.look_ups.len()).sum();
     assert_eq!(looks, MAX_LOOK_UPS);
 }
