@@ -186,17 +186,16 @@ fn found_by(explained: &Explained<'_>, review: &Review) -> String {
     };
     let call = explained.calls.last();
     let model = call.and_then(|call| call.model.as_deref());
-    let mut text = format!(
-        "{}, prompt version {prompt}, chunk {}, call {}",
+    let turn = call.map_or_else(String::new, |call| {
+        let request = call.request_id.as_deref().unwrap_or("none");
+        format!(", turn {}, request {request}", call.turn)
+    });
+    format!(
+        "{}, prompt version {prompt}, chunk {}, call {}{turn}",
         model.unwrap_or(&review.model),
         origin.chunk,
         origin.call,
-    );
-    if let Some(call) = call {
-        let request = call.request_id.as_deref().unwrap_or("none");
-        text.push_str(&format!(", turn {}, request {request}", call.turn));
-    }
-    text
+    )
 }
 
 /// `$0.0123 for 2 calls (1200 in, 300 out), 40 % of the review; they named 3 findings`
