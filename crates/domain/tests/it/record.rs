@@ -379,7 +379,7 @@ fn planned(redactor: &Redactor, review: &Review) -> (Result<KeptPlan, ReplayErro
                 key,
                 &job.pull_request,
                 &Marker::Finding(FindingMarker {
-                    fingerprint: id("d", 64),
+                    fingerprint: id("d", 32),
                     severity: Severity::Low,
                     job: id("e", 32),
                 })
