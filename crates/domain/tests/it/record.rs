@@ -186,7 +186,8 @@ fn a_text_that_was_cut_or_redacted_says_so() {
     let whole = RecordedText::of("plain", 100, &redactor);
     assert!(whole.is_whole() && whole.is_intact());
     let hidden = RecordedText::of(&format!("the key is {secret}"), 100, &redactor);
-    assert_eq!(hidden.text, "the key is [redacted: model-key]");
+    assert!(hidden.text.contains("[redacted: model-key]"), "{hidden:?}");
+    assert!(!hidden.text.contains("5f1e0c7b"), "{hidden:?}");
     assert!(!hidden.is_whole() && hidden.is_intact());
     // The cut falls into a character: it is left out.
     let cut = RecordedText::of("aé", 2, &redactor);
