@@ -9,50 +9,45 @@
 
 mod asking;
 mod books;
+mod chunk;
 pub mod eyes;
 mod lease;
 mod look;
 mod progress;
 mod record;
+mod snapshot;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use mirilla_diff::FileDiff;
-use mirilla_domain::answer;
-use mirilla_domain::chunk::{Chunk, ChunkPlan, plan_chunks};
-use mirilla_domain::code::{FailReason, SkipReason};
-use mirilla_domain::ids::{AttemptNo, JobId, Sha256Hex, Timestamp, sha256};
+use mirilla_domain::chunk::{ChunkPlan, plan_chunks};
+use mirilla_domain::code::SkipReason;
+use mirilla_domain::ids::{AttemptNo, JobId, Timestamp};
 use mirilla_domain::money::CappedPurse;
 use mirilla_domain::price::PriceTable;
-use mirilla_domain::prompt::{self, ChunkPrompt, Description, Nonce, Question};
+use mirilla_domain::prompt::{self, Nonce};
 use mirilla_domain::redact::{self, Redactor};
-use mirilla_domain::review::{Fate, Finding, Outcome, REVIEW_SCHEMA, Rejected, Review};
-use mirilla_domain::rules::{self, Rule};
-use mirilla_domain::settings::{self, OperatorPolicy, Policy, PrDescription};
+use mirilla_domain::review::{Fate, Outcome, REVIEW_SCHEMA, Review};
+use mirilla_domain::rules::Rule;
+use mirilla_domain::settings::OperatorPolicy;
 use mirilla_domain::signal::{self, About, PurseKind, Signal};
-use mirilla_domain::snapshot::{Keys, SnapshotMeta, TrustedFiles};
-use mirilla_ports::model::{Answer, Limits, StopReason};
+use mirilla_domain::snapshot::Keys;
 use mirilla_ports::{
     ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Model, OpenSource, Toolbox,
 };
 
 use crate::error::StageError;
 use crate::report::Report;
-use asking::{Asking, Called, MustStop};
+use asking::MustStop;
 pub use eyes::Eyes;
 pub use lease::alone;
 pub use look::Look;
-use progress::{ChunkResult, Progress};
+use progress::Progress;
+use snapshot::Snapshot;
+pub(crate) use snapshot::read_json;
+pub use snapshot::{MAX_DIFF_BYTES, effective_policy};
 
-/// Largest diff that is read.
-pub const MAX_DIFF_BYTES: u64 = 64 * 1024 * 1024;
-/// Largest other object that is read.
-const MAX_OBJECT_BYTES: u64 = 8 * 1024 * 1024;
-/// A chunk the model finds too long is cut in halves at most this often.
-const MAX_HALVINGS: u32 = 4;
-/// How many conversations there are about a chunk without an answer that can be used.
-const ROUNDS: u32 = 2;
 /// Time kept back for writing the findings.
 const WRITING_RESERVE: Duration = Duration::from_secs(10);
 
@@ -115,16 +110,6 @@ pub struct ReviewOrder {
     pub last_try: bool,
 }
 
-/// Everything of a snapshot that a review looks at.
-struct Snapshot {
-    meta: SnapshotMeta,
-    meta_sha256: Sha256Hex,
-    diff: Vec<u8>,
-    rules: TrustedFiles,
-    rules_sha256: Sha256Hex,
-    policy: Policy,
-}
-
 /// Reads a snapshot and writes its findings.
 pub async fn review(
     ports: ReviewPorts<'_>,
@@ -140,7 +125,7 @@ pub async fn review(
     {
         return Ok(Report::silent(order.job.clone(), "already-reviewed"));
     }
-    let snapshot = load(ports, settings, order).await?;
+    let snapshot = snapshot::load(ports, settings, order).await?;
     let parsed = mirilla_diff::parse(&snapshot.diff);
     let masked = redact::mask_diff(&snapshot.diff);
     let shown = mirilla_diff::parse(&masked.diff);
@@ -163,7 +148,7 @@ pub async fn review(
         snapshot: &snapshot,
         files: &shown.files,
         plan: &plan,
-        rules: applicable_rules(&snapshot, &plan),
+        rules: snapshot.applicable_rules(&plan),
         nonce: nonce.clone(),
         tools: &eyes,
         deadline: ports
@@ -221,47 +206,6 @@ async fn purses_used(ports: ReviewPorts<'_>, order: &ReviewOrder) -> Vec<Signal>
     used
 }
 
-async fn load(
-    ports: ReviewPorts<'_>,
-    settings: &ReviewSettings,
-    order: &ReviewOrder,
-) -> Result<Snapshot, StageError> {
-    let (meta, meta_sha256): (SnapshotMeta, _) = read_hashed(
-        ports.artifacts,
-        &Keys::meta(&order.job),
-        "snapshot description",
-    )
-    .await?;
-    let diff = ports.artifacts.get(&meta.diff.key, MAX_DIFF_BYTES).await?;
-    if sha256(&diff) != meta.diff_sha256 {
-        return Err(StageError::BadObject {
-            what: "diff",
-            reason: "its bytes are not those that were collected".to_owned(),
-        });
-    }
-    let (rules, rules_sha256): (TrustedFiles, _) =
-        read_hashed(ports.artifacts, &meta.rules.key, "rules").await?;
-    let policy = effective_policy(&settings.policy, &rules);
-    Ok(Snapshot {
-        meta,
-        meta_sha256,
-        diff,
-        rules,
-        rules_sha256,
-        policy,
-    })
-}
-
-/// Returns the operator's policy made stricter by a repository's trusted settings file.
-pub fn effective_policy(operator: &OperatorPolicy, trusted: &TrustedFiles) -> Policy {
-    let file = trusted
-        .files
-        .iter()
-        .find(|file| file.path == settings::SETTINGS_FILE);
-    let (repository, _problems) = settings::parse(file.map_or("", |file| file.text.as_str()));
-    operator.with(&repository)
-}
-
 /// Takes this process's own secrets out of every text of the model's; returns how many there were.
 fn redacted(mut review: Review, redactor: &Redactor) -> (Review, u64) {
     let mut found = 0_u64;
@@ -284,39 +228,6 @@ fn redacted(mut review: Review, redactor: &Redactor) -> (Review, u64) {
         optional.into_iter().flatten().for_each(&mut clean);
     }
     (review, found)
-}
-
-/// Reads a JSON object from the artifact store.
-pub(crate) async fn read_json<T: serde::de::DeserializeOwned>(
-    artifacts: &dyn Artifacts,
-    key: &str,
-    what: &'static str,
-) -> Result<T, StageError> {
-    Ok(read_hashed(artifacts, key, what).await?.0)
-}
-
-/// Reads a JSON object, and what identifies its bytes.
-async fn read_hashed<T: serde::de::DeserializeOwned>(
-    artifacts: &dyn Artifacts,
-    key: &str,
-    what: &'static str,
-) -> Result<(T, Sha256Hex), StageError> {
-    let bytes = artifacts.get(key, MAX_OBJECT_BYTES).await?;
-    let value = serde_json::from_slice(&bytes).map_err(|error| StageError::BadObject {
-        what,
-        reason: error.to_string(),
-    })?;
-    Ok((value, sha256(&bytes)))
-}
-
-fn applicable_rules(snapshot: &Snapshot, plan: &ChunkPlan) -> Vec<Rule> {
-    let changed: Vec<&str> = plan
-        .chunks
-        .iter()
-        .flat_map(|chunk| &chunk.files)
-        .map(|file| file.path.as_str())
-        .collect();
-    rules::select(&snapshot.rules.files, &snapshot.policy.rules, &changed).rules
 }
 
 /// Returns a nonce that nobody outside this run can know.
@@ -444,178 +355,6 @@ impl Reading<'_> {
             outcome,
         }
     }
-
-    /// Asks about one chunk until there is an answer that counts or none will come.
-    async fn chunk(
-        &self,
-        progress: &mut Progress,
-        at: usize,
-        chunk: &Chunk,
-    ) -> Result<Result<Fate, Stop>, StageError> {
-        let label = format!("chunk {}/{}", at.saturating_add(1), self.plan.chunks.len());
-        let mut open = vec![(chunk.clone(), 0_u32)];
-        let mut result = ChunkResult::default();
-        while let Some((part, halvings)) = open.pop() {
-            match self.part(progress, at, &label, &part, &mut result).await? {
-                Answered::Fine => {}
-                Answered::TooLong => {
-                    match part.halves(self.files).filter(|_| halvings < MAX_HALVINGS) {
-                        Some([first, second]) => {
-                            let halvings = halvings.saturating_add(1);
-                            open.push((second, halvings));
-                            open.push((first, halvings));
-                        }
-                        None => result.fate = Some(Fate::Failed(FailReason::PromptTooLong)),
-                    }
-                }
-                Answered::Failed(reason) => result.fate = Some(Fate::Failed(reason)),
-                Answered::Stop(stop) => return Ok(Err(stop)),
-            }
-        }
-        let fate = result.fate.clone().unwrap_or(Fate::Reviewed);
-        if let Fate::Failed(reason) = &fate {
-            (self.ports.note)(&format!("{label} failed: {}", reason.explain()));
-        } else {
-            (self.ports.note)(&format!(
-                "{label} in={} out={} cost={} findings={}",
-                result.usage.total_input(),
-                result.usage.output_tokens,
-                result.cost,
-                result.findings.len()
-            ));
-        }
-        progress.finish(at, fate.clone(), result);
-        progress.save(self.ports.artifacts, &self.order.job).await?;
-        Ok(Ok(fate))
-    }
-
-    /// Asks about a chunk or a part of one: once, once more with what is wrong with the answer, and once
-    /// more from nothing.
-    async fn part(
-        &self,
-        progress: &mut Progress,
-        at: usize,
-        label: &str,
-        part: &Chunk,
-        result: &mut ChunkResult,
-    ) -> Result<Answered, StageError> {
-        let Some(model) = self.ports.model else {
-            return Ok(Answered::Failed(FailReason::ModelUnavailable));
-        };
-        let asking = Asking {
-            about: about(self.order, self.snapshot),
-            ports: self.ports,
-            settings: self.settings,
-            order: self.order,
-            model,
-            tools: self.tools,
-            limits: Limits {
-                turns: self.snapshot.policy.max_turns,
-                ..Limits::default()
-            },
-            deadline: self.deadline,
-            chunk: record::number(at),
-            label,
-            must_stop: self,
-        };
-        let question = self.question(part);
-        let judge = |answer: &Answer| self.parse(answer).err().and_then(|unusable| unusable.again);
-        let mut failure = FailReason::EmptyAnswer;
-        for round in 0..ROUNDS {
-            let judge: asking::Judge<'_> = if round == 0 { &judge } else { &|_| None };
-            failure = match asking.ask(progress, result, &question, judge).await? {
-                Called::Answered(answer) => match self.parse(&answer) {
-                    Ok(parsed) => {
-                        result.take(parsed, progress.calls);
-                        return Ok(Answered::Fine);
-                    }
-                    Err(Unusable {
-                        then: Then::Halve, ..
-                    }) => return Ok(Answered::TooLong),
-                    Err(Unusable {
-                        then: Then::GiveUp(reason),
-                        ..
-                    }) => {
-                        return Ok(Answered::Failed(reason));
-                    }
-                    Err(Unusable {
-                        then: Then::Repeat(reason),
-                        ..
-                    }) => reason,
-                },
-                Called::NoMoney { left, cap, needed } => {
-                    (self.ports.note)(&format!(
-                        "{label} skipped: {left} left of {cap}, the next call could cost {needed}"
-                    ));
-                    return Ok(Answered::Stop(Stop::Rest(Fate::Skipped(
-                        SkipReason::CostCap,
-                    ))));
-                }
-                Called::TooLong => return Ok(Answered::TooLong),
-                Called::Lost => FailReason::ModelUnavailable,
-                Called::Unavailable { .. } if self.order.last_try => {
-                    return Ok(Answered::Stop(Stop::Rest(Fate::Failed(
-                        FailReason::ModelUnavailable,
-                    ))));
-                }
-                Called::Unavailable { after } => {
-                    return Ok(Answered::Stop(Stop::Later(StageError::ModelUnavailable {
-                        after,
-                    })));
-                }
-                Called::Rejected { text, midway: true } => {
-                    (self.ports.note)(&format!(
-                        "{label} broken off by the model's provider: {text}"
-                    ));
-                    FailReason::ModelRejected
-                }
-                Called::Rejected { text, .. } => {
-                    (self.ports.note)(&format!("{label} rejected by the model's provider: {text}"));
-                    return Ok(Answered::Stop(Stop::Rest(Fate::Failed(
-                        FailReason::ModelRejected,
-                    ))));
-                }
-                Called::Stop(stop) => return Ok(Answered::Stop(stop)),
-            };
-        }
-        Ok(Answered::Failed(failure))
-    }
-
-    /// Reads what ended a conversation. Whatever is no whole answer by its own account is none, however
-    /// its text may look.
-    fn parse(&self, answer: &Answer) -> Result<answer::Answered, Unusable> {
-        let then = match answer.stop {
-            StopReason::Refusal(_) => Then::GiveUp(FailReason::Refusal),
-            StopReason::MaxTokens => Then::Repeat(FailReason::Truncated),
-            StopReason::ContextExceeded => Then::Halve,
-            StopReason::ToolUse | StopReason::Paused => Then::Repeat(FailReason::EmptyAnswer),
-            StopReason::EndTurn | StopReason::Other(_) => {
-                return answer::read(&answer.text, self.files).map_err(|error| Unusable {
-                    then: Then::Repeat(error.fail_reason()),
-                    again: Some(error.again()),
-                });
-            }
-        };
-        Err(Unusable { then, again: None })
-    }
-
-    fn question(&self, part: &Chunk) -> Question {
-        let pull_request = &self.snapshot.meta.pull_request;
-        let shown = self.snapshot.policy.pr_description == PrDescription::With;
-        prompt::chunk_question(&ChunkPrompt {
-            chunk: part,
-            plan: self.plan,
-            files: self.files,
-            rules: &self.rules,
-            language: self.snapshot.policy.language.as_deref(),
-            description: shown.then_some(Description {
-                title: &pull_request.title,
-                text: &pull_request.description,
-            }),
-            nonce: &self.nonce,
-            max_tokens: self.snapshot.policy.max_tokens,
-        })
-    }
 }
 
 #[async_trait]
@@ -632,50 +371,3 @@ impl MustStop for Reading<'_> {
         Ok(None)
     }
 }
-
-/// An answer that says nothing about the code.
-struct Unusable {
-    then: Then,
-    /// What to tell the model, if telling it may help.
-    again: Option<String>,
-}
-
-/// What follows from an answer that cannot be used.
-enum Then {
-    /// The chunk is asked about once more, and fails for this reason after that.
-    Repeat(FailReason),
-    /// It is cut in two.
-    Halve,
-    /// It fails at once.
-    GiveUp(FailReason),
-}
-
-/// What became of one question.
-enum Answered {
-    /// Its answer is in the result.
-    Fine,
-    /// It is too long for the model.
-    TooLong,
-    /// There is no answer that counts.
-    Failed(FailReason),
-    /// The run cannot go on.
-    Stop(Stop),
-}
-
-/// Adds what an answer says to what is known of a chunk.
-impl ChunkResult {
-    fn take(&mut self, parsed: answer::Answered, call: u32) {
-        self.named_by.resize(self.findings.len(), 0);
-        self.refused_by.resize(self.rejected.len(), 0);
-        self.findings.extend(parsed.findings);
-        self.rejected.extend(parsed.rejected);
-        self.named_by.resize(self.findings.len(), call);
-        self.refused_by.resize(self.rejected.len(), call);
-        if self.summary.is_empty() {
-            self.summary = parsed.summary;
-        }
-    }
-}
-
-/// What chunks found, in order.
-type Collected = (Vec<Finding>, Vec<Rejected>, String);

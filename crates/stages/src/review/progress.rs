@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use mirilla_domain::answer::Answered;
 use mirilla_domain::ids::{JobId, Sha256Hex};
 use mirilla_domain::money::{PicoUsd, Usage};
 use mirilla_domain::prompt::PROMPT_VERSION;
@@ -14,7 +15,7 @@ use mirilla_domain::snapshot::Keys;
 use mirilla_ports::{ArtifactError, Artifacts, Meter, MeterError};
 use serde::{Deserialize, Serialize};
 
-use super::{Collected, read_json};
+use super::snapshot::read_json;
 use crate::error::StageError;
 
 /// What is known of one chunk.
@@ -41,6 +42,19 @@ pub(super) struct ChunkResult {
     /// The call whose answer held each refused item.
     #[serde(default)]
     pub(super) refused_by: Vec<u32>,
+}
+
+impl ChunkResult {
+    /// Adds what the answer to a call says.
+    pub(super) fn take(&mut self, parsed: Answered, call: u32) {
+        self.findings.extend(parsed.findings);
+        self.rejected.extend(parsed.rejected);
+        self.named_by.resize(self.findings.len(), call);
+        self.refused_by.resize(self.rejected.len(), call);
+        if self.summary.is_empty() {
+            self.summary = parsed.summary;
+        }
+    }
 }
 
 /// A chunk whose fate is decided.
@@ -76,6 +90,9 @@ pub(super) struct Progress {
     #[serde(default)]
     pub(super) record: Calls,
 }
+
+/// What chunks found, in order.
+type Collected = (Vec<Finding>, Vec<Rejected>, String);
 
 impl Progress {
     /// Reads a job's checkpoint; an empty one if there is none for exactly this diff and prompt.
