@@ -300,6 +300,7 @@ fn unasked(subject: &Subject, job: &JobFacts, policy: &Policy) -> Review {
         prompt_version: mirilla_domain::prompt::PROMPT_VERSION.to_owned(),
         turns: 0,
         tool_calls: 0,
+        sight: None,
     }
 }
 

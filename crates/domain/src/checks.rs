@@ -22,8 +22,11 @@ mod test_names;
 mod tests_removed;
 mod unicode;
 
+use std::collections::BTreeSet;
+
 use mirilla_diff::FileDiff;
 
+use crate::digest;
 use crate::plan::FloorHit;
 use crate::review::{Severity, Side};
 use source::Source;
@@ -95,6 +98,28 @@ pub fn floor(files: &[FileDiff<'_>]) -> Vec<FloorHit> {
         floor.file(file);
     }
     floor.finish()
+}
+
+/// Returns the files that hold something which works on the reviewer rather than on the program: nothing that
+/// a model said about them outlives the text. Not bounded as [`floor`] is, so that no flood of hits hides one.
+#[must_use]
+pub fn addressed(files: &[FileDiff<'_>]) -> BTreeSet<String> {
+    let mut addressed = BTreeSet::new();
+    for file in files {
+        let source = Source::of(file);
+        let mut out = Hits {
+            context: &source.context,
+            hits: Vec::new(),
+        };
+        unicode::check(&source, &mut out);
+        reviewer::check(&source, &mut out);
+        instructions::check(&source, &mut out);
+        attributes::check(&source, &mut out);
+        if out.hits.iter().any(FloorHit::addresses_reviewer) {
+            addressed.insert(digest::name(file));
+        }
+    }
+    addressed
 }
 
 /// The checks over a diff that is read file by file.

@@ -4,13 +4,15 @@
 //! be shown from the diff as parsed or from the same diff with its secrets masked.
 //!
 //! **Invariant:** every changed file stands in the plan exactly once: whole, over several chunks that
-//! together show every line once under its number in the whole diff, or skipped with one reason.
+//! together show every line once under its number in the whole diff, skipped with one reason, or carried.
 
 mod pack;
 mod risk;
 mod skip;
 mod split;
 mod tokens;
+
+use std::collections::BTreeSet;
 
 use mirilla_diff::{FileDiff, Line};
 use serde::{Deserialize, Serialize};
@@ -36,6 +38,18 @@ pub struct ChunkPlan {
     pub chunks: Vec<Chunk>,
     /// Files that are not asked about.
     pub skipped: Vec<Skipped>,
+    /// Files that are not asked about because nothing has changed since they were read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<CarriedFile>,
+}
+
+/// A file that an earlier review answers for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CarriedFile {
+    /// The file's name in coverage.
+    pub path: String,
+    /// What identifies its change.
+    pub digest: Sha256Hex,
 }
 
 /// The code of one question.
@@ -146,10 +160,34 @@ pub fn plan_chunks(
     ChunkPlan {
         chunks: pack::pack(parts, limit),
         skipped,
+        carried: Vec::new(),
     }
 }
 
 impl ChunkPlan {
+    /// Returns the plan without the files that an earlier review answers for. What is left is packed
+    /// anew, into chunks of the same size.
+    #[must_use]
+    pub fn without(self, carried: &BTreeSet<String>, tokens: u32) -> Self {
+        let limit = u64::from(tokens.max(MIN_CHUNK_TOKENS));
+        let parts = self.chunks.into_iter().flat_map(|chunk| chunk.files);
+        let (out, left): (Vec<_>, Vec<_>) = parts.partition(|part| carried.contains(&part.path));
+        let mut files = self.carried;
+        for part in out {
+            if part.part == 1 {
+                files.push(CarriedFile {
+                    path: part.path,
+                    digest: part.digest,
+                });
+            }
+        }
+        Self {
+            chunks: pack::pack(left, limit),
+            skipped: self.skipped,
+            carried: files,
+        }
+    }
+
     /// Returns the coverage that answers amount to: `fates` says what became of each chunk, in order.
     ///
     /// A file in several chunks counts as reviewed only if all of them are; one that failed makes it
@@ -171,6 +209,11 @@ impl ChunkPlan {
                 }
             }
         }
+        covered.extend(self.carried.iter().map(|file| Coverage {
+            path: file.path.clone(),
+            fate: Fate::Carried,
+            digest: file.digest.clone(),
+        }));
         covered.extend(self.skipped.iter().map(|file| Coverage {
             path: file.path.clone(),
             fate: Fate::Skipped(file.reason),

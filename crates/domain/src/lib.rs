@@ -11,6 +11,7 @@
 
 pub mod anchor;
 pub mod answer;
+pub mod carry;
 pub mod cause;
 pub mod checks;
 pub mod chunk;

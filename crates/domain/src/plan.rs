@@ -30,4 +30,5 @@ pub use inspect::{INSPECT_KEY, InspectError, InspectPolicy, Me, plan_from_files,
 pub use item::{Item, ItemFate, Source, Tally};
 pub use kept::{KeptInput, KeptPlan, PLAN_INPUT_SCHEMA, ReplayError, keep};
 pub use outgoing::{NewComment, NewReview};
+pub(crate) use validate::out_of_bounds;
 pub use validate::{MAX_FILE_BYTES, ReadReview, Refused, ReviewFileError, read_review};

@@ -22,7 +22,9 @@ mod show;
 use serde::{Deserialize, Serialize};
 
 pub use nonce::Nonce;
-pub use question::{ChunkPrompt, Description, IntentPrompt, chunk_question, intent_question};
+pub use question::{
+    ChunkPrompt, Description, IntentPrompt, chunk_question, intent_question, shared_digest,
+};
 pub use second_look::{MAX_LOOKED_AT, SECOND_LOOK_SYSTEM, SecondLookPrompt, second_look_question};
 pub(crate) use show::push_numbered;
 pub use show::{show_line, show_path};

@@ -9,6 +9,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::carry::Sight;
 use crate::code::{FailReason, SkipReason};
 use crate::ids::{AttemptNo, CommitSha, JobId, Sha256Hex};
 use crate::money::{PicoUsd, Usage};
@@ -284,4 +285,8 @@ pub struct Review {
     pub tool_calls: u32,
     /// How it ended.
     pub outcome: Outcome,
+    /// Everything the model saw, for the next review of the same pull request. The poster does not look
+    /// at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sight: Option<Sight>,
 }

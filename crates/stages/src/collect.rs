@@ -3,6 +3,8 @@
 //! **Invariant:** no model here. `meta.json` is written last, after head, base branch and merge base
 //! were read again and had not moved; a snapshot without it does not exist.
 
+mod prior;
+
 use std::time::Duration;
 
 use chrono::Datelike as _;
@@ -286,6 +288,7 @@ async fn snapshot(
         .artifacts
         .put(&Keys::rules(&job.id), &to_json("rules", &files)?)
         .await?;
+    let prior = prior::keep(ports, job, &fetched.merge_base).await?;
     let meta = SnapshotMeta {
         schema: "mirilla.snapshot.v1".to_owned(),
         job: job.id.clone(),
@@ -295,7 +298,7 @@ async fn snapshot(
         diff_sha256: sha256(&fetched.bytes),
         rules,
         rules_commit: files.commit,
-        prior: None,
+        prior,
         archive,
         missing: fetched.missing,
         taken_at: ports.clock.now(),

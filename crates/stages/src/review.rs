@@ -353,6 +353,7 @@ impl Reading<'_> {
             turns: progress.calls,
             tool_calls: progress.tool_calls,
             outcome,
+            sight: None,
         }
     }
 }

@@ -130,6 +130,14 @@ impl CoverageReport {
             .count()
     }
 
+    /// Returns how many of them were read by an earlier review and have not changed since.
+    pub fn carried(&self) -> usize {
+        self.files
+            .iter()
+            .filter(|file| file.state == FileState::Carried)
+            .count()
+    }
+
     /// Returns what the coverage amounts to, however good the review file calls itself.
     pub fn outcome(&self, review: Option<&ReadReview>) -> Outcome {
         let Some(read) = review else {

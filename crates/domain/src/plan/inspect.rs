@@ -208,6 +208,7 @@ fn read_any(bytes: &[u8], diff: &FreshDiff) -> Result<ReadReview, InspectError> 
             turns: 0,
             tool_calls: 0,
             outcome: crate::review::Outcome::Complete,
+            sight: None,
         },
         refused,
         lost_coverage: 0,

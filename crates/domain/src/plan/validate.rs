@@ -145,6 +145,7 @@ pub fn read_review(bytes: &[u8]) -> Result<ReadReview, ReviewFileError> {
             tool_calls: parsed(&file, "tool_calls").unwrap_or(0),
             // An outcome nobody can read must not pass for complete.
             outcome: parsed(&file, "outcome").unwrap_or(Outcome::Partial),
+            sight: None,
         },
         refused,
         lost_coverage,
@@ -152,7 +153,7 @@ pub fn read_review(bytes: &[u8]) -> Result<ReadReview, ReviewFileError> {
 }
 
 /// Returns what is wrong with a finding's bounds, in our own words.
-pub(super) fn out_of_bounds(finding: &Finding) -> Option<&'static str> {
+pub(crate) fn out_of_bounds(finding: &Finding) -> Option<&'static str> {
     let long = |text: &Option<String>, max| text.as_deref().is_some_and(|text| longer(text, max));
     let checks = [
         (

@@ -4,6 +4,7 @@ use mirilla_diff::FileDiff;
 
 use crate::chunk::{Chunk, ChunkPlan};
 use crate::escape;
+use crate::ids::{Sha256Hex, sha256};
 use crate::prompt::{Block, Nonce, Question, SYSTEM, show};
 use crate::rules::Rule;
 use crate::schema;
@@ -141,7 +142,29 @@ fn describe(description: Description<'_>) -> String {
     format!("title: {title}\n\n{text}\n")
 }
 
+/// Returns what identifies the text that stands before every question about a chunk: instructions, language
+/// and rules.
+pub fn shared_digest(rules: &[Rule], language: Option<&str>) -> Sha256Hex {
+    let mut texts = String::new();
+    for block in system(rules, language) {
+        show::push(
+            &mut texts,
+            format_args!("{}\n{}", block.text.len(), block.text),
+        );
+    }
+    sha256(texts.as_bytes())
+}
+
 fn question(rules: &[Rule], language: Option<&str>, text: String, max_tokens: u32) -> Question {
+    Question {
+        system: system(rules, language),
+        user: vec![Block { text, cache: false }],
+        schema: schema::answer_schema(),
+        max_tokens,
+    }
+}
+
+fn system(rules: &[Rule], language: Option<&str>) -> Vec<Block> {
     let mut system = vec![Block {
         text: SYSTEM.to_owned(),
         cache: true,
@@ -153,12 +176,7 @@ fn question(rules: &[Rule], language: Option<&str>, text: String, max_tokens: u3
             cache: true,
         });
     }
-    Question {
-        system,
-        user: vec![Block { text, cache: false }],
-        schema: schema::answer_schema(),
-        max_tokens,
-    }
+    system
 }
 
 fn repository_block(rules: &[Rule], language: Option<&str>) -> String {

@@ -164,6 +164,8 @@ pub(super) fn others(plan: &ChunkPlan, shown: &[FilePart], files: &[FileDiff<'_>
             rest.push((&part.path, "read in another part"));
         }
     }
+    let carried = plan.carried.iter().map(|file| file.path.as_str());
+    rest.extend(carried.map(|path| (path, "read in another part")));
     rest.extend(
         plan.skipped
             .iter()

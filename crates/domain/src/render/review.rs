@@ -79,7 +79,14 @@ pub(crate) fn review_body(what: &ReviewBody<'_>) -> String {
 fn first_line(what: &ReviewBody<'_>) -> String {
     let read = what.coverage.read();
     let total = what.coverage.files().len();
-    let files = format!("{read} of {} read", words::counted(total, "changed file"));
+    let carried = match what.coverage.carried() {
+        0 => String::new(),
+        carried => format!(" ({carried} of them before, unchanged since)"),
+    };
+    let files = format!(
+        "{read} of {} read{carried}",
+        words::counted(total, "changed file")
+    );
     let (word, rest) = match what.outcome {
         Outcome::Complete if total == 0 => ("Complete", "no file is changed".to_owned()),
         Outcome::Complete if read < total => (
@@ -289,7 +296,11 @@ fn cost_line(what: &ReviewBody<'_>) -> String {
     };
     let review = &read.review;
     if review.model.is_empty() || review.turns == 0 {
-        return format!("Cost: {}, no model was asked.", review.cost);
+        let since = match what.coverage.carried() {
+            0 => "",
+            _ => " this time",
+        };
+        return format!("Cost: {}, no model was asked{since}.", review.cost);
     }
     let usage = &review.usage;
     let about = if usage.estimated { "at most " } else { "" };

@@ -146,6 +146,7 @@ impl Bench {
                 turns: 2,
                 tool_calls: 0,
                 outcome: Outcome::Complete,
+                sight: None,
             },
             refused: Vec::new(),
             lost_coverage: 0,

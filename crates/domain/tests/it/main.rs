@@ -17,6 +17,7 @@
 mod anchor;
 mod answer;
 mod bench;
+mod carry;
 mod checks;
 mod chunk;
 mod contracts;

@@ -128,6 +128,7 @@ fn run() -> (RunRecord, Review) {
         turns: sums.calls,
         tool_calls: sums.look_ups,
         outcome: mirilla_domain::review::Outcome::Complete,
+        sight: None,
     };
     let record = RunRecord {
         schema: RUN_SCHEMA.to_owned(),

@@ -72,6 +72,34 @@ fn assert_inert(text: &str) {
 }
 
 #[test]
+fn the_body_says_what_an_earlier_review_answers_for_and_what_this_one_cost() {
+    let mut bench = Bench::new(&format!("{PAY}{MAIN_GO}"));
+    bench.found(Vec::new());
+    bench.cover("svc/main.go", Fate::Carried);
+    let text = bench.plan().body;
+    assert!(
+        text.starts_with("**Complete review** of")
+            && text.contains(": 2 of 2 changed files read (1 of them before, unchanged since)."),
+        "{text}"
+    );
+    assert!(
+        text.contains("| `svc/main.go` | unchanged since it was read |"),
+        "{text}"
+    );
+    assert!(text.contains("Cost: $0.0251 with"), "{text}");
+    // Nothing was left to ask about.
+    bench.cover("src/Pay.java", Fate::Carried);
+    let review = bench.read();
+    (review.turns, review.cost) = (0, mirilla_domain::money::PicoUsd::ZERO);
+    let text = bench.plan().body;
+    assert!(
+        text.contains("(2 of them before, unchanged since)"),
+        "{text}"
+    );
+    assert!(text.contains("no model was asked this time."), "{text}");
+}
+
+#[test]
 fn comment_with_suggestion_reads_well() {
     let mut bench = Bench::new(PAY);
     bench.found(vec![swallowed()]);
