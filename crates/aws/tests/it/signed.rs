@@ -77,6 +77,7 @@ fn rights(job: &JobId) -> Vec<(String, Right)> {
         (Keys::diff(job), Right::Read),
         (Keys::progress(job), Right::Read),
         (Keys::progress(job), Right::Replace),
+        (Keys::run(job, AttemptNo::FIRST), Right::Replace),
         (findings.clone(), Right::Read),
         (findings, Right::Create),
     ]
@@ -337,6 +338,69 @@ async fn address_is_good_for_its_object_and_its_right_alone() {
         matches!(reason, SignedError::Refused { status: 403, .. }),
         "{reason:?}"
     );
+}
+
+#[tokio::test]
+async fn address_of_a_record_writes_that_record_and_nothing_else() {
+    let signing = Signing::start().await;
+    let (job, other) = (id('a'), id('b'));
+    let (first, second) = (AttemptNo::FIRST, AttemptNo::FIRST.next());
+    let record = Keys::run(&job, first);
+    let grants = signing.grants(&rights(&job), HOUR).await;
+    let mut of_record = grants.grants.iter().filter(|grant| grant.key == record);
+    let granted = of_record.next().unwrap();
+    assert!(granted.right == Right::Replace && of_record.next().is_none());
+    let address = granted.url.clone();
+
+    // The control: as it was signed it writes, and again after a reviewer that died.
+    for _ in 0..2 {
+        assert_eq!(signing.status(Method::PUT, &address, false).await, 200);
+    }
+    let before = signing.store.list("").await.unwrap();
+    assert_eq!(before, [record.as_str()]);
+    let at = |key: &str| {
+        assert!(address.contains(&record), "the address names its key");
+        address.replace(&record, key)
+    };
+    for (method, key) in [
+        (Method::PUT, Keys::run(&other, first)),
+        (Method::PUT, Keys::run(&job, second)),
+        (Method::PUT, Keys::progress(&job)),
+        (Method::PUT, Keys::findings(&job, first)),
+        (Method::PUT, Keys::diff(&job)),
+        (Method::PUT, Keys::kept(&job, first, "run.json")),
+        (Method::GET, record.clone()),
+        (Method::HEAD, record.clone()),
+        (Method::DELETE, record.clone()),
+    ] {
+        let status = signing.status(method.clone(), &at(&key), false).await;
+        assert_eq!(status, 403, "{method} {key}");
+    }
+    assert_eq!(signing.store.list("").await.unwrap(), before);
+
+    // The adapter does not even send what the right does not cover.
+    let review = signing.with(grants);
+    review.put(&record, b"a record").await.unwrap();
+    for (outcome, what) in [
+        (review.get(&record, 100).await.map(drop), "read"),
+        (review.put_new(&record, b"x").await.map(drop), "create"),
+        (
+            review.put(&Keys::run(&job, second), b"x").await.map(drop),
+            "replace",
+        ),
+        (
+            review.put(&Keys::run(&other, first), b"x").await.map(drop),
+            "replace",
+        ),
+    ] {
+        let reason = reason(outcome);
+        assert!(
+            matches!(reason, SignedError::NotGranted { what: it } if it == what),
+            "{reason:?}"
+        );
+    }
+    let stored = signing.store.get(&record, 100).await.unwrap();
+    assert_eq!(stored, b"a record");
 }
 
 #[tokio::test]
