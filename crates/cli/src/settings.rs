@@ -6,6 +6,8 @@
 //! **Invariant:** nothing here comes from a repository, and no child is told a secret it does not
 //! need.
 
+mod timings;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,6 +17,9 @@ use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 use mirilla_stages::mint::Reach;
 use serde::{Deserialize, Serialize};
 use url::Url;
+
+pub(crate) use timings::Timings;
+use timings::days;
 
 /// A secret text that is never printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,6 +165,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         form: "whole seconds between two looks for dead workers, at least 1; default 30",
     },
     Variable {
+        name: "MIRILLA_KEEP_RUN_DAYS",
+        form: "whole days for which ended runs are kept, with their diffs, 0 to 90; 0 keeps none; default 7",
+    },
+    Variable {
         name: "MIRILLA_LOG",
         form: "`human` or `json`; default `human`",
     },
@@ -212,43 +221,6 @@ pub(crate) struct ModelAccess {
     pub(crate) endpoint: Url,
     /// The key.
     pub(crate) api_key: Secret,
-}
-
-/// How long things wait. The defaults are those of the documentation; a demonstration and the tests
-/// shorten them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Timings {
-    /// Before a pull request's first push is read.
-    pub(crate) debounce_first: Duration,
-    /// Before a push is read while pushes come in a row.
-    pub(crate) debounce_busy: Duration,
-    /// How often an empty queue is looked at.
-    pub(crate) poll: Duration,
-    /// How long a write whose answer was lost may still land.
-    pub(crate) write_grace: Duration,
-    /// How often the sweeper runs.
-    pub(crate) sweep_every: Duration,
-    /// How often it looks for heads that nobody announced.
-    pub(crate) probe_every: Duration,
-    /// When an unclaimed job whose queue is empty counts as dead.
-    pub(crate) lost_after: Duration,
-    /// The longest a review may take.
-    pub(crate) review_limit: Duration,
-}
-
-impl Default for Timings {
-    fn default() -> Self {
-        Self {
-            debounce_first: mirilla_domain::job::DEBOUNCE_FIRST,
-            debounce_busy: mirilla_domain::job::DEBOUNCE_BUSY,
-            poll: Duration::from_millis(200),
-            write_grace: Duration::from_secs(60),
-            sweep_every: Duration::from_secs(30),
-            probe_every: Duration::from_secs(10 * 60),
-            lost_after: Duration::from_secs(120),
-            review_limit: Duration::from_secs(600),
-        }
-    }
 }
 
 /// Everything `mirilla serve` needs.
@@ -524,6 +496,9 @@ impl Reader<'_> {
             write_grace: self.parsed("MIRILLA_WRITE_GRACE_SECONDS", defaults.write_grace, seconds),
             sweep_every,
             lost_after: sweep_every.saturating_mul(4),
+            keep_runs: self.parsed("MIRILLA_KEEP_RUN_DAYS", defaults.keep_runs, |value| {
+                value.parse().ok().filter(|count| *count <= 90).map(days)
+            }),
             ..defaults
         }
     }
@@ -640,6 +615,35 @@ mod tests {
             "MIRILLA_GITHUB_APP_KEY_FILE",
         ] {
             assert!(problems.contains(name), "{problems}");
+        }
+    }
+
+    #[test]
+    fn runs_are_kept_for_a_week_or_as_long_as_is_said() {
+        for (said, wanted) in [
+            (None, Some(7)),
+            (Some("30"), Some(30)),
+            (Some("0"), Some(0)),
+            (Some("91"), None),
+            (Some("-1"), None),
+            (Some("a week"), None),
+        ] {
+            let mut given = environment(&[
+                ("MIRILLA_ALLOWED_ACCOUNTS", "acme"),
+                ("MIRILLA_WEBHOOK_SECRET", "not-a-real-secret"),
+                ("MIRILLA_GITHUB_READ_TOKEN", "made-up-read"),
+                ("MIRILLA_GITHUB_WRITE_TOKEN", "made-up-write"),
+            ]);
+            given.extend(said.map(|text| ("MIRILLA_KEEP_RUN_DAYS".to_owned(), text.to_owned())));
+            match (host(&given), wanted) {
+                (Ok(settings), Some(count)) => {
+                    assert_eq!(settings.timings.keep_runs, days(count), "{said:?}");
+                }
+                (Err(problems), None) => {
+                    assert!(problems.join("\n").contains("MIRILLA_KEEP_RUN_DAYS"));
+                }
+                (other, _) => panic!("{said:?}: {:?}", other.map(|_| ())),
+            }
         }
     }
 

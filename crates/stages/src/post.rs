@@ -79,8 +79,20 @@ pub struct PostSettings {
     pub redactor: Redactor,
     /// How long a write whose answer was lost may still land.
     pub write_grace: Duration,
-    /// Whether what a plan was made from is kept beside it, to be made again.
-    pub keep_runs: bool,
+    /// What is kept of a run.
+    pub keep_runs: KeepRuns,
+}
+
+/// What is kept of a run, so that its plan can be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepRuns {
+    /// Nothing.
+    No,
+    /// The diff, the review, the plan and what else it was made from. The reviewer's record stays where the
+    /// reviewer wrote it: this poster may not read there.
+    WithoutRecord,
+    /// The reviewer's record too.
+    Whole,
 }
 
 /// Posts what a findings file says, or what there is without one.
@@ -406,7 +418,7 @@ impl Posting<'_> {
             key: &self.settings.marker_key,
         };
         let plan = plan::plan(&input(&on_lines));
-        if self.settings.keep_runs {
+        if self.settings.keep_runs != KeepRuns::No {
             keep::keep(self, &input(&on_lines), &fetched, read.bytes, &plan).await;
         }
         Ok((plan, plan::plan(&input(&in_body))))

@@ -18,7 +18,7 @@ use mirilla_lambda::{Environment, Settings};
 use mirilla_ports::Clock;
 use mirilla_ports::queue::QueueName;
 use mirilla_poster::{State, handle};
-use mirilla_stages::post::PostSettings;
+use mirilla_stages::post::{KeepRuns, PostSettings};
 use mirilla_system::{OsEntropy, SystemClock};
 use mirilla_telemetry::Telemetry;
 use secrecy::ExposeSecret as _;
@@ -44,6 +44,17 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         ..QueueUrls::default()
     };
     let policy = settings.policy();
+    // Without its record: the role reads nothing under `work/`, where the reviewer wrote it.
+    let keep_runs = settings.parsed(
+        "MIRILLA_KEEP_RUNS",
+        KeepRuns::No,
+        "`true` or `false`",
+        |value| match value {
+            "true" => Some(KeepRuns::WithoutRecord),
+            "false" => Some(KeepRuns::No),
+            _ => None,
+        },
+    );
     let place = settings.github();
     let minter = settings.optional("MIRILLA_MINTER_FUNCTION");
     let token = settings.optional("MIRILLA_GITHUB_WRITE_TOKEN_ARN");
@@ -95,8 +106,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
                 .context("the marker key cannot be used")?,
             redactor: Redactor::new(known.iter().map(|(name, value)| (*name, value.as_str()))),
             write_grace: WRITE_GRACE,
-            // The role may write no object.
-            keep_runs: false,
+            keep_runs,
         },
         clock,
         entropy,

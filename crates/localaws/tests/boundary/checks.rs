@@ -73,6 +73,7 @@ checks! {
     stores of template:
         tables_can_be_restored,
         bucket_is_closed_and_empties_itself,
+        only_the_poster_keeps_runs,
         logs_end_and_belong_to_one_function;
     network of template:
         reviewer_has_no_way_out,

@@ -6,7 +6,7 @@ use mirilla_domain::plan::{self, Plan, PlanInput};
 use mirilla_domain::snapshot::Keys;
 use mirilla_ports::forge::FetchedDiff;
 
-use super::Posting;
+use super::{KeepRuns, Posting};
 
 /// Largest record that is kept.
 const MAX_RECORD_BYTES: u64 = 8 * 1024 * 1024;
@@ -31,10 +31,14 @@ pub(super) async fn keep(
         }
     }
     // A run without a model has none.
-    let record = artifacts
-        .get(&Keys::run(job, attempt), MAX_RECORD_BYTES)
-        .await
-        .ok();
+    let record = match posting.settings.keep_runs {
+        KeepRuns::Whole => {
+            let key = Keys::run(job, attempt);
+            artifacts.get(&key, MAX_RECORD_BYTES).await.ok()
+        }
+        // Not even asked for: a refused call is an alarm where calls are watched.
+        KeepRuns::WithoutRecord | KeepRuns::No => None,
+    };
     let diff = (fetched.bytes.as_slice(), fetched.missing.as_slice());
     let kept = match plan::keep(input, diff, review, record.as_deref(), plan) {
         Ok(kept) => kept,

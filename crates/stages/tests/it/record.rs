@@ -12,6 +12,7 @@ use mirilla_domain::snapshot::Keys;
 use mirilla_local::DirArtifacts;
 use mirilla_ports::Artifacts as _;
 use mirilla_sim::{Fault, Scripted};
+use mirilla_stages::post::KeepRuns;
 
 use crate::support::{Ended, Gate, Host, KEEP_RUNS, TWO_DEFECTS};
 
@@ -118,5 +119,47 @@ async fn a_kept_run_is_repeated_byte_for_byte_and_outlives_its_job_for_a_while()
     host.sweep(&gate, false).await;
     for prefix in [Keys::work(&job.id), Keys::runs(&job.id)] {
         assert!(!there(artifacts.list(&prefix).await.unwrap()), "{prefix}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_kept_as_the_host_says() {
+    for (keep, wanted) in [
+        (KeepRuns::No, &[][..]),
+        (
+            KeepRuns::WithoutRecord,
+            &["diff.patch", "plan-input.json", "plan.json", "review.json"],
+        ),
+        (
+            KeepRuns::Whole,
+            &[
+                "diff.patch",
+                "plan-input.json",
+                "plan.json",
+                "review.json",
+                "run.json",
+            ],
+        ),
+    ] {
+        let mut host = Host::new(TWO_DEFECTS);
+        host.keep_runs = keep;
+        finished(&host).await;
+        let job = host.job().await.unwrap();
+        let (artifacts, first) = (host.artifacts(), AttemptNo::FIRST);
+        let kept = artifacts.list(&Keys::runs(&job.id)).await.unwrap();
+        let file = |name: &str| Keys::kept(&job.id, first, name);
+        let wanted: Vec<String> = wanted.iter().map(|name| file(name)).collect();
+        assert_eq!(kept, wanted, "{keep:?}");
+        if keep == KeepRuns::No {
+            continue;
+        }
+        let input = get(&artifacts, &file("plan-input.json")).await;
+        let input = KeptInput::read(&input).unwrap();
+        assert_eq!(input.run_sha256.is_some(), keep == KeepRuns::Whole);
+        let diff = get(&artifacts, &file("diff.patch")).await;
+        let review = get(&artifacts, &file("review.json")).await;
+        let (plan, bytes) = input.replay(&diff, Some(&review)).unwrap();
+        assert_eq!(bytes, get(&artifacts, &file("plan.json")).await);
+        assert_eq!(plan.tally.posted, host.comments().len());
     }
 }

@@ -11,7 +11,7 @@ use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalQueue};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::error::StageError;
-use mirilla_stages::post::{self, POST_LEASE, PostPorts, PostSettings};
+use mirilla_stages::post::{self, KeepRuns, POST_LEASE, PostPorts, PostSettings};
 use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
 use mirilla_telemetry::Telemetry;
 use tokio::sync::Mutex;
@@ -38,7 +38,11 @@ pub(super) async fn run(
         marker_key: marker_key(settings.marker_key.reveal())?,
         redactor: redactor(&settings),
         write_grace: settings.timings.write_grace,
-        keep_runs: true,
+        keep_runs: if settings.timings.keep_runs.is_zero() {
+            KeepRuns::No
+        } else {
+            KeepRuns::Whole
+        },
     };
     link.send(&FromChild::Ready { address: None }).await?;
     let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));

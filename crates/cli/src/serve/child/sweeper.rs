@@ -16,9 +16,6 @@ use super::super::protocol::{FromChild, Link};
 use super::{Supervisor, surroundings};
 use crate::settings::SweeperSettings;
 
-/// How long records of ended jobs are kept: as long as the bucket of a stack on AWS keeps them.
-const KEEP_RUNS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-
 /// Runs the sweeper.
 #[expect(clippy::infinite_loop, reason = "a sweeper ends with its process")]
 pub(super) async fn run(
@@ -37,7 +34,7 @@ pub(super) async fn run(
         stalled_after: settings.timings.lost_after.saturating_mul(10),
         probe_window: Duration::from_secs(24 * 60 * 60),
         limit: 1_000,
-        keep_runs: Some(KEEP_RUNS),
+        keep_runs: Some(settings.timings.keep_runs),
     };
     link.send(&FromChild::Ready { address: None }).await?;
     let supervisor = Supervisor(Arc::new(Mutex::new(link)));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::symbol::symbol;
+use crate::symbol::{covers, symbol};
 use crate::template::Template;
 
 /// Point-in-time recovery, encryption, an end for old items, and no accident.
@@ -86,6 +86,7 @@ pub(crate) fn bucket_is_closed_and_empties_itself(template: &Template) -> Vec<St
     for (prefix, most) in [
         ("snapshots/", 7),
         ("work/", 7),
+        ("runs/", 7),
         ("archives/", 1),
         ("findings/", 30),
         ("aborted", 1),
@@ -100,6 +101,41 @@ pub(crate) fn bucket_is_closed_and_empties_itself(template: &Template) -> Vec<St
     let events = bucket["NotificationConfiguration"].to_string();
     if events.matches("\"Queue\"").count() != 1 || !events.contains("findings/") {
         found.push(format!("the bucket tells of {events}"));
+    }
+    found
+}
+
+/// What is kept of a run holds code and says why something was posted. The poster writes it, if the operator
+/// keeps runs, and writes no other object; no function reads, replaces or removes it beside that.
+pub(crate) fn only_the_poster_keeps_runs(template: &Template) -> Vec<String> {
+    const KEPT: &str = "Bucket.Arn/runs/j/1/plan.json";
+    let mut found = Vec::new();
+    let mut keeps = false;
+    for (who, role) in template.roles() {
+        for grant in role.grants.iter().filter(|grant| grant.allows()) {
+            let its_own = who == "PosterRole"
+                && grant.when == ["KeepsRuns"]
+                && grant.actions == ["s3:PutObject"]
+                && grant.resources == ["Bucket.Arn/runs/*"];
+            keeps |= its_own;
+            // A right to the whole bucket is one without a name: another check's to find.
+            let reaches_runs = grant.touches("s3")
+                && grant
+                    .resources
+                    .iter()
+                    .any(|pattern| pattern != "Bucket.Arn/*" && covers(pattern, KEPT));
+            let writes = who == "PosterRole"
+                && grant
+                    .actions
+                    .iter()
+                    .any(|action| covers(action, "s3:PutObject"));
+            if (reaches_runs || writes) && !its_own {
+                found.push(format!("{who}: {grant}"));
+            }
+        }
+    }
+    if !keeps {
+        found.push("control: the poster cannot keep a run".to_owned());
     }
     found
 }

@@ -38,7 +38,7 @@ use mirilla_stages::error::{Disposition, StageError};
 use mirilla_stages::intake::{
     self, FixedSecrets, IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache,
 };
-use mirilla_stages::post::{self, PostPorts, PostSettings};
+use mirilla_stages::post::{self, KeepRuns, PostPorts, PostSettings};
 use mirilla_stages::report::{self, Report};
 use mirilla_stages::review;
 use mirilla_stages::sweep::{DeliveryPorts, Pace, SweepPorts, SweepSettings, sweep};
@@ -105,6 +105,7 @@ pub(crate) struct Host {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     pub(crate) policy: OperatorPolicy,
+    pub(crate) keep_runs: KeepRuns,
     pub(crate) pr: u64,
     installation: u64,
     seen: Mutex<Vec<(About, Signal)>>,
@@ -146,6 +147,7 @@ impl Host {
             clock,
             entropy,
             policy: OperatorPolicy::default(),
+            keep_runs: KeepRuns::Whole,
             pr,
             installation,
             seen: Mutex::default(),
@@ -553,7 +555,7 @@ impl Host {
                     marker_key: MarkerKey::new(&[7; 32]).unwrap(),
                     redactor: Redactor::default(),
                     write_grace: Duration::from_secs(60),
-                    keep_runs: true,
+                    keep_runs: self.keep_runs,
                 };
                 post::post(ports, &settings, job, *attempt, findings.as_deref()).await
             }
