@@ -11,7 +11,7 @@ use mirilla_domain::escape;
 use mirilla_domain::ids::sha256;
 use mirilla_domain::plan::{self, ItemFate, Plan, Source};
 use mirilla_domain::record::{self, CallFate, Explained, RunRecord, Wanted};
-use mirilla_domain::review::{Review, Severity};
+use mirilla_domain::review::{Fate, Review, Severity};
 
 use crate::arguments;
 use crate::failure::Failure;
@@ -182,7 +182,16 @@ fn found_by(explained: &Explained<'_>, review: &Review) -> String {
     let prompt = &review.prompt_version;
     let Some(origin) = explained.origin else {
         let model = &review.model;
-        return format!("{model}, prompt version {prompt}; the run has no record of its calls");
+        let path = explained.finding.map(|(_, finding)| &finding.path);
+        let is_carried = (review.coverage.iter())
+            .any(|line| Some(&line.path) == path && line.fate == Fate::Carried);
+        return if is_carried {
+            format!(
+                "{model}, prompt version {prompt}, in an earlier review of this pull request; nothing that was seen then has changed"
+            )
+        } else {
+            format!("{model}, prompt version {prompt}; the run has no record of its calls")
+        };
     };
     let call = explained.calls.last();
     let model = call.and_then(|call| call.model.as_deref());

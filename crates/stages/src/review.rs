@@ -9,6 +9,7 @@
 
 mod asking;
 mod books;
+mod carried;
 mod chunk;
 pub mod eyes;
 mod lease;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mirilla_diff::FileDiff;
+use mirilla_domain::carry::Carry;
 use mirilla_domain::chunk::{ChunkPlan, plan_chunks};
 use mirilla_domain::code::SkipReason;
 use mirilla_domain::ids::{AttemptNo, JobId, Timestamp};
@@ -29,17 +31,15 @@ use mirilla_domain::price::PriceTable;
 use mirilla_domain::prompt::{self, Nonce};
 use mirilla_domain::redact::{self, Redactor};
 use mirilla_domain::review::{Fate, Outcome, REVIEW_SCHEMA, Review};
-use mirilla_domain::rules::Rule;
 use mirilla_domain::settings::OperatorPolicy;
 use mirilla_domain::signal::{self, About, PurseKind, Signal};
 use mirilla_domain::snapshot::Keys;
-use mirilla_ports::{
-    ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Model, OpenSource, Toolbox,
-};
+use mirilla_ports::{ArtifactError, Artifacts, Clock, Entropy, Heads, Meter, Model, OpenSource};
 
 use crate::error::StageError;
 use crate::report::Report;
 use asking::MustStop;
+use carried::Shared;
 pub use eyes::Eyes;
 pub use lease::alone;
 pub use look::Look;
@@ -129,28 +129,32 @@ pub async fn review(
     let parsed = mirilla_diff::parse(&snapshot.diff);
     let masked = redact::mask_diff(&snapshot.diff);
     let shown = mirilla_diff::parse(&masked.diff);
-    let plan = plan_chunks(
-        &parsed.files,
-        &snapshot.meta.missing,
-        &snapshot.policy,
-        snapshot.policy.chunk_tokens,
-    );
-    (ports.note)(&opening_line(&snapshot, &plan));
+    let tokens = snapshot.policy.chunk_tokens;
+    let missing = &snapshot.meta.missing;
+    let all = plan_chunks(&parsed.files, missing, &snapshot.policy, tokens);
     let nonce = nonce(ports.entropy);
     let archive = snapshot.meta.archive.as_ref();
     let source = ports.files.and_then(|files| files.open(archive));
-    let missing = &snapshot.meta.missing;
     let eyes = Eyes::new(source.as_deref(), &parsed.files, missing, &nonce);
+    let model = ports.model.map(Model::id);
+    let shared = Shared::of(&snapshot, &parsed.files, &all, &eyes);
+    let carry = shared
+        .carry(&snapshot, &parsed.files, &all, model, &eyes)
+        .await;
+    let plan = all.without(&carry.paths(), tokens);
+    (ports.note)(&opening_line(&snapshot, &plan));
     let reading = Reading {
         ports,
         settings,
         order,
         snapshot: &snapshot,
         files: &shown.files,
+        plain: &parsed.files,
         plan: &plan,
-        rules: snapshot.applicable_rules(&plan),
+        shared: &shared,
+        carry: &carry,
         nonce: nonce.clone(),
-        tools: &eyes,
+        eyes: &eyes,
         deadline: ports
             .clock
             .now()
@@ -244,8 +248,12 @@ fn nonce(entropy: &dyn Entropy) -> Nonce {
 fn opening_line(snapshot: &Snapshot, plan: &ChunkPlan) -> String {
     let pull_request = &snapshot.meta.pull_request;
     let files = plan.coverage(&[]).len();
+    let carried = match plan.carried.len() {
+        0 => String::new(),
+        carried => format!(", {carried} unchanged since they were read"),
+    };
     format!(
-        "{}#{} head={} diff={} {}, {} {} (<={} tokens each)",
+        "{}#{} head={} diff={} {}{carried}, {} {} (<={} tokens each)",
         pull_request.repo_name,
         pull_request.id.pr,
         pull_request.head.short(),
@@ -269,11 +277,16 @@ struct Reading<'a> {
     snapshot: &'a Snapshot,
     /// The diff as the model sees it: the same lines, secrets masked.
     files: &'a [FileDiff<'a>],
+    /// The diff as it was collected.
+    plain: &'a [FileDiff<'a>],
+    /// What is asked.
     plan: &'a ChunkPlan,
-    rules: Vec<Rule>,
+    shared: &'a Shared,
+    /// What an earlier review answers for.
+    carry: &'a Carry,
     nonce: Nonce,
-    /// The same in every question, so that the provider's cache holds.
-    tools: &'a dyn Toolbox,
+    /// The tools: the same in every question, so that the provider's cache holds.
+    eyes: &'a Eyes<'a>,
     deadline: Timestamp,
 }
 
@@ -293,6 +306,7 @@ impl Reading<'_> {
             self.ports.artifacts,
             &self.order.job,
             &self.snapshot.meta.diff_sha256,
+            &(self.shared).asked(self.plan, self.ports.model.map(Model::id)),
         )
         .await?;
         progress.settle_open(self.ports.meter).await?;
@@ -332,7 +346,9 @@ impl Reading<'_> {
         } else {
             Outcome::of(&coverage)
         };
-        let (findings, rejected, summary) = progress.collected();
+        let (rejected, summary) = progress.collected();
+        let (findings, sight) =
+            (self.shared).sight(self.snapshot, self.plain, self.plan, progress, self.carry);
         Review {
             schema: REVIEW_SCHEMA.to_owned(),
             job: self.order.job.clone(),
@@ -353,7 +369,7 @@ impl Reading<'_> {
             turns: progress.calls,
             tool_calls: progress.tool_calls,
             outcome,
-            sight: None,
+            sight: self.ports.model.is_some().then_some(sight),
         }
     }
 }

@@ -6,12 +6,12 @@
 use mirilla_domain::answer;
 use mirilla_domain::chunk::Chunk;
 use mirilla_domain::code::{FailReason, SkipReason};
-use mirilla_domain::prompt::{self, ChunkPrompt, Description, Question};
+use mirilla_domain::prompt::{self, ChunkPrompt, Question};
 use mirilla_domain::review::Fate;
-use mirilla_domain::settings::PrDescription;
 use mirilla_ports::model::{Answer, Limits, StopReason};
 
 use super::asking::{self, Asking, Called};
+use super::carried::shown_description;
 use super::progress::{ChunkResult, Progress};
 use super::{Reading, Stop, about, record};
 use crate::error::StageError;
@@ -49,6 +49,7 @@ impl Reading<'_> {
                 Answered::Stop(stop) => return Ok(Err(stop)),
             }
         }
+        result.looked_up = self.eyes.take_seen();
         let fate = result.fate.clone().unwrap_or(Fate::Reviewed);
         if let Fate::Failed(reason) = &fate {
             (self.ports.note)(&format!("{label} failed: {}", reason.explain()));
@@ -85,7 +86,7 @@ impl Reading<'_> {
             settings: self.settings,
             order: self.order,
             model,
-            tools: self.tools,
+            tools: self.eyes,
             limits: Limits {
                 turns: self.snapshot.policy.max_turns,
                 ..Limits::default()
@@ -177,18 +178,13 @@ impl Reading<'_> {
     }
 
     fn question(&self, part: &Chunk) -> Question {
-        let pull_request = &self.snapshot.meta.pull_request;
-        let shown = self.snapshot.policy.pr_description == PrDescription::With;
         prompt::chunk_question(&ChunkPrompt {
             chunk: part,
             plan: self.plan,
             files: self.files,
-            rules: &self.rules,
+            rules: &self.shared.rules,
             language: self.snapshot.policy.language.as_deref(),
-            description: shown.then_some(Description {
-                title: &pull_request.title,
-                text: &pull_request.description,
-            }),
+            description: shown_description(self.snapshot),
             nonce: &self.nonce,
             max_tokens: self.snapshot.policy.max_tokens,
         })

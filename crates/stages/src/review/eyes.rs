@@ -22,6 +22,8 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use mirilla_diff::FileDiff;
+use mirilla_domain::carry::SeenFile;
+use mirilla_domain::eyes::MAX_FILE_BYTES;
 use mirilla_domain::ids::{Sha256Hex, sha256};
 use mirilla_domain::prompt::Nonce;
 use mirilla_domain::snapshot::MissingFile;
@@ -42,15 +44,6 @@ pub const MAX_REVIEW_OPENED_BYTES: u64 = 512 * 1024 * 1024;
 
 const USED_UP: &str = "The tools' bound for this review is used up. Answer with what you have seen; report nothing that you could not confirm.";
 const NO_FILES: &str = "context-unavailable: the files of this commit are not at hand in this review. Answer from the diff alone; that a file cannot be read does not mean that it does not exist.";
-
-/// A file that a tool showed something of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
-    /// Its path.
-    pub path: String,
-    /// SHA-256 of all its bytes.
-    pub sha256: Sha256Hex,
-}
 
 /// The three tools over one commit.
 pub struct Eyes<'a> {
@@ -123,10 +116,28 @@ impl<'a> Eyes<'a> {
     }
 
     /// Returns the files that something was shown of since this was last asked, sorted by path.
-    pub fn take_seen(&self) -> Vec<Seen> {
+    pub fn take_seen(&self) -> Vec<SeenFile> {
         let seen = std::mem::take(&mut self.spent().seen);
         let seen = seen.into_iter();
-        seen.map(|(path, sha256)| Seen { path, sha256 }).collect()
+        seen.map(|(path, sha256)| SeenFile { path, sha256 })
+            .collect()
+    }
+
+    /// Returns whether a file would be shown with exactly the bytes that were seen before. What cannot be
+    /// read would not.
+    pub async fn would_show(&self, seen: &SeenFile) -> bool {
+        let Ok((source, tree)) = self.files().await else {
+            return false;
+        };
+        let Some(entry) = tree.entry(&seen.path) else {
+            return false;
+        };
+        // Half of the bound is left for looking things up.
+        if self.spent().opened_bytes.saturating_mul(2) > MAX_REVIEW_OPENED_BYTES {
+            return false;
+        }
+        let bytes = self.open(source, entry, MAX_FILE_BYTES).await;
+        bytes.is_ok_and(|bytes| sha256(&bytes) == seen.sha256)
     }
 
     fn spent(&self) -> std::sync::MutexGuard<'_, Spent> {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use mirilla_domain::answer::Answered;
+use mirilla_domain::carry::SeenFile;
 use mirilla_domain::ids::{JobId, Sha256Hex};
 use mirilla_domain::money::{PicoUsd, Usage};
 use mirilla_domain::prompt::PROMPT_VERSION;
@@ -36,6 +37,9 @@ pub(super) struct ChunkResult {
     /// How often its calls looked something up.
     #[serde(default)]
     pub(super) tool_calls: u32,
+    /// What its calls were shown of other files.
+    #[serde(default)]
+    pub(super) looked_up: Vec<SeenFile>,
     /// The call that named each finding.
     #[serde(default)]
     pub(super) named_by: Vec<u32>,
@@ -73,6 +77,9 @@ pub(super) struct Progress {
     diff_sha256: Sha256Hex,
     /// The prompt it was asked with.
     prompt_version: String,
+    /// What identifies its questions: plan, model, rules and settings.
+    #[serde(default)]
+    asked: Option<Sha256Hex>,
     /// Calls made, which also number the reservations.
     pub(super) calls: u32,
     /// How often something was looked up.
@@ -91,19 +98,21 @@ pub(super) struct Progress {
     pub(super) record: Calls,
 }
 
-/// What chunks found, in order.
-type Collected = (Vec<Finding>, Vec<Rejected>, String);
+/// What was refused of the answers, and what they say of the change, in order.
+type Collected = (Vec<Rejected>, String);
 
 impl Progress {
-    /// Reads a job's checkpoint; an empty one if there is none for exactly this diff and prompt.
+    /// Reads a job's checkpoint; an empty one if there is none for exactly this diff and these questions.
     pub(super) async fn load(
         artifacts: &dyn Artifacts,
         job: &JobId,
         diff_sha256: &Sha256Hex,
+        asked: &Sha256Hex,
     ) -> Result<Self, StageError> {
         let empty = Self {
             diff_sha256: diff_sha256.clone(),
             prompt_version: PROMPT_VERSION.to_owned(),
+            asked: Some(asked.clone()),
             calls: 0,
             tool_calls: 0,
             usage: Usage::default(),
@@ -115,7 +124,8 @@ impl Progress {
         match read_json::<Self>(artifacts, &Keys::progress(job), "checkpoint").await {
             Ok(found)
                 if found.diff_sha256 == empty.diff_sha256
-                    && found.prompt_version == empty.prompt_version =>
+                    && found.prompt_version == empty.prompt_version
+                    && found.asked == empty.asked =>
             {
                 Ok(found)
             }
@@ -183,18 +193,16 @@ impl Progress {
         self.chunks.insert(at, Done { fate, result });
     }
 
-    /// Returns everything that was found, in the order of the chunks.
+    /// Returns what the answers say beside findings, in the order of the chunks.
     pub(super) fn collected(&self) -> Collected {
-        let mut findings = Vec::new();
         let mut rejected = Vec::new();
         let mut summaries = Vec::new();
         for done in self.chunks.values() {
-            findings.extend(done.result.findings.iter().cloned());
             rejected.extend(done.result.rejected.iter().cloned());
             if !done.result.summary.is_empty() {
                 summaries.push(done.result.summary.as_str());
             }
         }
-        (findings, rejected, summaries.join(" "))
+        (rejected, summaries.join(" "))
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! **Invariant:** a diff whose bytes are not those that were collected is not read.
 
+use mirilla_domain::carry::Prior;
 use mirilla_domain::chunk::ChunkPlan;
 use mirilla_domain::ids::{Sha256Hex, sha256};
 use mirilla_domain::rules::{self, Rule};
 use mirilla_domain::settings::{self, OperatorPolicy, Policy};
 use mirilla_domain::snapshot::{Keys, SnapshotMeta, TrustedFiles};
-use mirilla_ports::Artifacts;
+use mirilla_ports::{ArtifactError, Artifacts};
 
-use super::{ReviewOrder, ReviewPorts, ReviewSettings};
+use super::{ReviewOrder, ReviewPorts, ReviewSettings, carried};
 use crate::error::StageError;
 
 /// Largest diff that is read.
@@ -25,6 +26,8 @@ pub(super) struct Snapshot {
     pub(super) rules: TrustedFiles,
     pub(super) rules_sha256: Sha256Hex,
     pub(super) policy: Policy,
+    /// The last review of the pull request that was accepted, if what it says can be used.
+    pub(super) prior: Option<Prior>,
 }
 
 impl Snapshot {
@@ -62,6 +65,7 @@ pub(super) async fn load(
     let (rules, rules_sha256): (TrustedFiles, _) =
         read_hashed(ports.artifacts, &meta.rules.key, "rules").await?;
     let policy = effective_policy(&settings.policy, &rules);
+    let prior = read_prior(ports.artifacts, &meta).await?;
     Ok(Snapshot {
         meta,
         meta_sha256,
@@ -69,7 +73,22 @@ pub(super) async fn load(
         rules,
         rules_sha256,
         policy,
+        prior,
     })
+}
+
+async fn read_prior(
+    artifacts: &dyn Artifacts,
+    meta: &SnapshotMeta,
+) -> Result<Option<Prior>, StageError> {
+    let Some(stored) = &meta.prior else {
+        return Ok(None);
+    };
+    match artifacts.get(&stored.key, MAX_OBJECT_BYTES).await {
+        Ok(bytes) => Ok(carried::prior(&bytes)),
+        Err(ArtifactError::NotFound { .. } | ArtifactError::TooLarge { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Returns the operator's policy made stricter by a repository's trusted settings file.

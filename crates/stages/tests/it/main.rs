@@ -12,6 +12,7 @@
     reason = "test code"
 )]
 
+mod carry;
 mod crash;
 mod deliveries;
 mod eyes;
