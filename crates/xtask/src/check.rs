@@ -90,6 +90,21 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mirilla-localaws", &[]),
     ("mirilla-stack", &[]),
     ("mirilla-contract", &["mirilla-domain", "mirilla-ports"]),
+    // Runs the review stage as a host does, against the simulator.
+    (
+        "mirilla-costs",
+        &[
+            "mirilla-archive",
+            "mirilla-diff",
+            "mirilla-domain",
+            "mirilla-local",
+            "mirilla-model",
+            "mirilla-ports",
+            "mirilla-sim",
+            "mirilla-stages",
+            "mirilla-system",
+        ],
+    ),
     ("xtask", &["mirilla-localaws"]),
     (
         "mirilla-tests",
