@@ -271,7 +271,9 @@ impl Run<'_> {
                 self.read(subject, &oracle, None, unpaid(case)?)
             }
             _ if case.answers.is_empty() => Ok(Came {
-                rehearsed: self.bench.rehearse(subject, None, self.policy, &|_| ())?,
+                rehearsed: self
+                    .bench
+                    .rehearse(subject, None, self.policy, &|_| (), None)?,
                 recordings: Vec::new(),
                 millis: 0,
                 misfit: None,
@@ -301,7 +303,7 @@ impl Run<'_> {
         };
         let rehearsed = self
             .bench
-            .rehearse(subject, Some(&reader), self.policy, &|_| ())?;
+            .rehearse(subject, Some(&reader), self.policy, &|_| (), None)?;
         let recordings = recorder.into_recordings();
         let millis = recordings.iter().map(|one| one.millis).sum();
         Ok(Came {

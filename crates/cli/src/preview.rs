@@ -5,7 +5,6 @@
 //! **Invariant:** operator settings come from the user, never from the reviewed tree; the repository's
 //! own settings are read at the base commit.
 
-mod keep;
 mod print;
 
 use std::process::ExitCode;
@@ -87,10 +86,7 @@ pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> R
                 cap: policy.max_usd,
             }],
         });
-    let previewed = match &folder {
-        Some(folder) => keep::rehearse(subject, reader.as_ref(), &policy, &watch, folder)?,
-        None => bench.rehearse(subject, reader.as_ref(), &policy, &watch)?,
-    };
+    let previewed = bench.rehearse(subject, reader.as_ref(), &policy, &watch, folder.as_ref())?;
     match arguments.format {
         arguments::Format::Text => print::text(&previewed),
         arguments::Format::Json => print::json(&previewed)?,

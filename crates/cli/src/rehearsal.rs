@@ -3,6 +3,8 @@
 //!
 //! **Invariant:** what is run is the reviewer's and the poster's own code, and nothing is posted.
 
+mod keep;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use mirilla_domain::ids::{
 };
 use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::money::{CappedPurse, PicoUsd, Usage};
-use mirilla_domain::plan::{self, FreshDiff, JobFacts, Plan, PlanInput, PlanPolicy, ReadReview};
+use mirilla_domain::plan::{self, FreshDiff, JobFacts, Plan, PlanInput, PlanPolicy};
 use mirilla_domain::price::PriceTable;
 use mirilla_domain::redact::{Haystack, Redactor};
 use mirilla_domain::review::{Outcome, REVIEW_SCHEMA, Review};
@@ -76,6 +78,16 @@ pub(crate) struct Rehearsed {
     pub(crate) plan: Plan,
 }
 
+/// What the review stage wrote and read, byte for byte.
+struct Files {
+    /// The review.
+    review: Vec<u8>,
+    /// The record, if a model was asked.
+    run: Option<Vec<u8>>,
+    /// The snapshot's description, if there is a snapshot.
+    meta: Option<Vec<u8>>,
+}
+
 /// Everything around a review that lives as long as this process.
 ///
 /// One runtime for all of them: a connection that is kept open belongs to the runtime it was opened on.
@@ -131,12 +143,15 @@ impl Bench {
     }
 
     /// Reviews a change; without a reader only the deterministic checks say something.
+    ///
+    /// What came of it is read and planned as the poster does it, and written into the folder to keep.
     pub(crate) fn rehearse(
         &self,
         subject: Subject,
         reader: Option<&Reader<'_>>,
         operator: &OperatorPolicy,
         watch: &(dyn Fn(&str) + Send + Sync),
+        keep: Option<&crate::run_folder::RunFolder>,
     ) -> Result<Rehearsed> {
         let policy = effective_policy(operator, &subject.trusted);
         let job = JobFacts {
@@ -150,23 +165,24 @@ impl Bench {
             head: subject.head.clone(),
             merge_base: subject.base.clone(),
         };
-        let review = match reader {
+        let files = match reader {
             Some(reader) => {
                 (self.runtime).block_on(self.asked(&subject, &job, reader, operator, watch))?
             }
-            None => unasked(&subject, &job, &policy),
+            None => Files {
+                review: serde_json::to_vec(&unasked(&subject, &job, &policy))?,
+                run: None,
+                meta: None,
+            },
         };
+        let read = plan::read_review(&files.review).context("the findings cannot be read")?;
         let parsed = mirilla_diff::parse(&subject.diff);
         let floor = checks::floor(&parsed.files);
         let secret = reader.and_then(|reader| reader.secret);
-        let plan = plan::plan(&PlanInput {
+        let input = PlanInput {
             job: &job,
             diff: &FreshDiff::of(&parsed.files, &[], None),
-            review: Some(&ReadReview {
-                review: review.clone(),
-                refused: Vec::new(),
-                lost_coverage: 0,
-            }),
+            review: Some(&read),
             floor: &floor,
             existing: &Existing::default(),
             recorded: &BTreeSet::new(),
@@ -176,11 +192,15 @@ impl Bench {
             redactor: &Redactor::new(secret.map(|secret| ("model-key", secret))),
             public: &Haystack::new([subject.diff.as_slice()]),
             key: &MarkerKey::new(plan::INSPECT_KEY)?,
-        });
+        };
+        let plan = plan::plan(&input);
+        if let Some(folder) = keep {
+            keep::write(folder, &subject, &files, &input, &plan)?;
+        }
         Ok(Rehearsed {
             name: subject.name,
             diff: subject.diff,
-            review,
+            review: read.review,
             plan,
         })
     }
@@ -193,7 +213,7 @@ impl Bench {
         reader: &Reader<'_>,
         operator: &OperatorPolicy,
         watch: &(dyn Fn(&str) + Send + Sync),
-    ) -> Result<Review> {
+    ) -> Result<Files> {
         let repo = subject.repo.as_ref();
         let files = repo.map(|repo| git::CommitFiles::new(repo, subject.head.as_str()));
         self.store_snapshot(subject, job).await?;
@@ -228,9 +248,14 @@ impl Bench {
             .map_err(|error| {
                 anyhow::Error::new(error).context("the change could not be reviewed")
             })?;
-        let key = Keys::findings(&job.job, job.attempt);
-        let bytes = self.artifacts.get(&key, u64::MAX).await?;
-        serde_json::from_slice(&bytes).context("the findings cannot be read")
+        let review = Keys::findings(&job.job, job.attempt);
+        let run = Keys::run(&job.job, job.attempt);
+        Ok(Files {
+            review: self.artifacts.get(&review, u64::MAX).await?,
+            // What a review is worth does not hang on its record.
+            run: self.artifacts.get(&run, u64::MAX).await.ok(),
+            meta: Some(self.artifacts.get(&Keys::meta(&job.job), u64::MAX).await?),
+        })
     }
 
     async fn store_snapshot(&self, subject: &Subject, job: &JobFacts) -> Result<()> {
