@@ -25,7 +25,7 @@ use anyhow::{Context as _, Result, bail};
 
 use change::Commit;
 use reviewing::{Bench, Run};
-use table::Row;
+use table::{Push, Row};
 
 fn main() -> Result<()> {
     let asked = Asked::read(std::env::args().skip(1))?;
@@ -48,15 +48,15 @@ fn measure(asked: &Asked, commit: &Commit) -> Result<Row> {
     let change = commit.change(&asked.clones)?;
     let bench = Bench::set_up(asked.chunk_tokens, asked.tools)?;
     let first = bench.review(&change, None)?;
-    let mut pushes: Vec<(String, u64)> = Vec::new();
+    let mut pushes: Vec<Push> = Vec::new();
     for path in first.sample(&change) {
-        if let Some(same) = pushes.iter().find(|(name, _)| *name == path) {
+        if let Some(same) = pushes.iter().find(|push| push.path == path) {
             pushes.push(same.clone());
             continue;
         }
         let touched = change.touching(&path)?;
         let second = bench.review(&touched, Some(&first.file))?;
-        pushes.push((path, second.weighted));
+        pushes.push(Push::of(path, &second));
     }
     Ok(Row::of(commit, &change, &first, pushes))
 }

@@ -59,6 +59,10 @@ pub(crate) struct Run {
     pub(crate) sent: u64,
     /// The same by price.
     pub(crate) weighted: u64,
+    /// How much of that went into questions about files that the review before had read.
+    pub(crate) again: u64,
+    /// How many files are answered for by the review before.
+    pub(crate) carried: usize,
 }
 
 /// Nobody pushes while this runs.
@@ -158,18 +162,29 @@ impl Bench {
         let review: Review = serde_json::from_slice(&file)?;
         let calls = messages.model_calls();
         let calls = calls.get(before..).unwrap_or_default();
-        let counted = calls
+        let known: Vec<String> = match prior {
+            Some(bytes) => read_by(&serde_json::from_slice(bytes)?, &Fate::Reviewed),
+            None => Vec::new(),
+        };
+        let known: Vec<String> = known
             .iter()
-            .map(|call| tokens::of_call(call, &settings.prices));
+            .map(|path| format!("<file path={} ", json!(path)))
+            .collect();
+        let mut again = 0_u64;
+        let counted = calls.iter().map(|call| {
+            let counted = tokens::of_call(call, &settings.prices);
+            if known.iter().any(|file| call.prompt.contains(file)) {
+                again = again.saturating_add(counted.1);
+            }
+            counted
+        });
         let (sent, weighted) = counted.fold((0_u64, 0_u64), |sum, one| {
             (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
         });
-        let reviewed = review
-            .coverage
-            .iter()
-            .filter(|line| line.fate == Fate::Reviewed);
         Ok(Run {
-            reviewed: reviewed.map(|line| line.path.clone()).collect(),
+            reviewed: read_by(&review, &Fate::Reviewed),
+            carried: read_by(&review, &Fate::Carried).len(),
+            again,
             not_read: not_read(&review),
             calls: calls.len(),
             sent,
@@ -274,6 +289,12 @@ fn look(prompt: &Prompt) -> Scripted {
         ("read_file", json!({"path": path})),
         ("search", json!({"pattern": format!("\\b{stem}\\b")})),
     ])
+}
+
+/// Returns the files with this fate.
+fn read_by(review: &Review, fate: &Fate) -> Vec<String> {
+    let lines = review.coverage.iter().filter(|line| line.fate == *fate);
+    lines.map(|line| line.path.clone()).collect()
 }
 
 /// Returns why files were not read: ` (lockfile 1, cost-cap 20)`.

@@ -16,18 +16,37 @@ pub(crate) struct Row {
     covered: u64,
     sent: u64,
     weighted: u64,
-    /// Weighted tokens of the pushes that touch the smallest, the median and the largest file.
-    pushes: Vec<(String, u64)>,
+    /// The pushes that touch the smallest, the median and the largest file.
+    pushes: Vec<Push>,
     skipped: String,
 }
 
+/// A second push that touches one file.
+#[derive(Debug, Clone)]
+pub(crate) struct Push {
+    /// The file.
+    pub(crate) path: String,
+    /// Weighted tokens of its review.
+    weighted: u64,
+    /// Those about files that had been read before.
+    again: u64,
+    /// Files that it read, and files that were carried.
+    covered: usize,
+}
+
+impl Push {
+    pub(crate) fn of(path: String, run: &Run) -> Self {
+        Self {
+            path,
+            weighted: run.weighted,
+            again: run.again,
+            covered: run.reviewed.len().saturating_add(run.carried),
+        }
+    }
+}
+
 impl Row {
-    pub(crate) fn of(
-        commit: &Commit,
-        change: &Change,
-        first: &Run,
-        pushes: Vec<(String, u64)>,
-    ) -> Self {
+    pub(crate) fn of(commit: &Commit, change: &Change, first: &Run, pushes: Vec<Push>) -> Self {
         let covered = first.reviewed.iter().map(|path| change.tokens_of(path));
         Self {
             number: commit.number,
@@ -43,18 +62,22 @@ impl Row {
         }
     }
 
-    fn push(&self, at: usize) -> Option<f64> {
-        self.pushes
-            .get(at)
-            .map(|(_, tokens)| ratio(*tokens, self.weighted))
+    /// Returns what a push costs as a share of the first review: again, and for files that the cap had cut off.
+    fn push(&self, at: usize) -> String {
+        let Some(push) = self.pushes.get(at) else {
+            return "–".to_owned();
+        };
+        let again = ratio(push.again, self.weighted);
+        let more = push.covered.saturating_sub(self.reviewed);
+        if more == 0 {
+            return format!("{again:.2}");
+        }
+        let on = ratio(push.weighted.saturating_sub(push.again), self.weighted);
+        format!("{again:.2} (+ {on:.2} for {more} more files)")
     }
 
     /// Returns the row.
     pub(crate) fn line(&self) -> String {
-        let shown = |at| {
-            self.push(at)
-                .map_or_else(|| "–".to_owned(), |share| format!("{share:.2}"))
-        };
         format!(
             "| {} | {} | {}/{}{} | {} | {} | {} | {} | {:.2} | {} | {} | {} |",
             self.number,
@@ -67,9 +90,9 @@ impl Row {
             self.sent,
             self.weighted,
             ratio(self.weighted, self.covered),
-            shown(1),
-            shown(0),
-            shown(2),
+            self.push(1),
+            self.push(0),
+            self.push(2),
         )
     }
 }
@@ -100,10 +123,13 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
     let first: u64 = many.iter().map(|row| row.weighted).sum();
     for (at, which) in [(1, "median"), (0, "smallest"), (2, "largest")] {
         let pushes = many.iter().filter_map(|row| row.pushes.get(at));
-        let second: u64 = pushes.map(|(_, tokens)| *tokens).sum();
+        let (again, second) = pushes.fold((0, 0), |sum, push| {
+            (sum.0 + push.again, sum.1 + push.weighted)
+        });
         lines.push(format!(
-            "Second push that touches the {which} file, over the {} commits with {MANY_FILES} or more files read: {second} of {first}, {:.3}",
+            "Second push that touches the {which} file, over the {} commits with {MANY_FILES} or more files read: {again} of {first}, {:.3}; with the files that the cap had cut off {second}, {:.3}",
             many.len(),
+            ratio(again, first),
             ratio(second, first)
         ));
     }

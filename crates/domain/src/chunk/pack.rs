@@ -7,6 +7,9 @@ const MAX_FILES_PER_CHUNK: usize = 40;
 
 /// Packs parts into chunks of at most `limit` tokens; a part over the limit is a chunk of its own.
 ///
+/// The parts of a file that does not fit share their chunks with no other file: what shares a chunk is read
+/// again together, and a file is read again whole, so that parts would chain their neighbours together.
+///
 /// A small file may fill the room left in an earlier chunk, one of its own folder if there is one:
 /// fewer questions cost less, and earlier is never worse for what a cap cuts off.
 pub(super) fn pack(mut parts: Vec<FilePart>, limit: u64) -> Vec<Chunk> {
@@ -18,7 +21,8 @@ pub(super) fn pack(mut parts: Vec<FilePart>, limit: u64) -> Vec<Chunk> {
         let fits = |chunk: &Chunk| {
             chunk.tokens.saturating_add(part.tokens) <= limit
                 && chunk.files.len() < MAX_FILES_PER_CHUNK
-                && chunk.files.iter().all(|file| file.path != part.path)
+                && part.parts == 1
+                && chunk.files.iter().all(|file| file.parts == 1)
         };
         let same_folder = |chunk: &Chunk| {
             let here = folder(&part.path);

@@ -10,8 +10,8 @@ use crate::digest;
 use crate::escape;
 use crate::redact::Masker;
 
-/// Most files that the list of other files names one by one.
-const MAX_LISTED_FILES: usize = 60;
+/// Most files that the list of other files names one by one, nearest first. Every question pays for it.
+const MAX_LISTED_FILES: usize = 30;
 /// Most folders that the rest of the list is summed up in.
 const MAX_LISTED_FOLDERS: usize = 12;
 /// Longest path that is printed whole.

@@ -478,6 +478,28 @@ fn long_lines_of_prose_code_and_tables_are_read() {
 }
 
 #[test]
+fn the_parts_of_a_file_share_their_chunks_with_no_other_file() {
+    let long: Vec<String> = (0..150)
+        .map(|n| format!("let value_{n} = compute({n});"))
+        .collect();
+    let small = ["let a = 1;".to_owned()];
+    let mut diff = new_file("src/long.rs", &long);
+    for name in ["a", "b", "c"] {
+        diff.push_str(&new_file(&format!("src/{name}.rs"), &small));
+    }
+    let plan = plan(diff.as_bytes(), 1_000);
+    assert!(plan.chunks.len() > 2);
+    for chunk in &plan.chunks {
+        let paths: BTreeSet<&str> = chunk.files.iter().map(|file| file.path.as_str()).collect();
+        assert!(
+            !paths.contains("src/long.rs") || paths.len() == 1,
+            "{paths:?}"
+        );
+    }
+    assert_eq!(shown(&plan).len(), 4);
+}
+
+#[test]
 fn a_type_change_is_one_file() {
     let diff = "diff --git a/l b/l\ndeleted file mode 100644\nindex 1..0\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-text\n\
         diff --git a/l b/l\nnew file mode 120000\nindex 0..2\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+target\n\\ No newline at end of file\n";

@@ -13,6 +13,7 @@
 )]
 
 mod carry;
+mod cases;
 mod crash;
 mod deliveries;
 mod eyes;
