@@ -11,6 +11,7 @@
 mod attributes;
 mod ci;
 mod conflict;
+mod hints;
 mod instructions;
 mod owners;
 mod path;
@@ -18,6 +19,7 @@ mod reviewer;
 mod secrets;
 mod skipped;
 mod source;
+mod subject;
 mod test_names;
 mod tests_removed;
 mod unicode;

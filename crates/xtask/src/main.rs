@@ -5,6 +5,7 @@
 
 mod check;
 mod ci;
+mod floor;
 mod functions;
 mod local;
 mod operations;
@@ -27,6 +28,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   local test       build the functions, deploy them with the template to an emulated AWS on this
                    machine, and run every end-to-end scenario (--debug: with a quick build)
   local up         the same deployment with one reviewed pull request, until Ctrl-C (--debug as above)
+  floor CLONES     run the fixed checks over the last 1,000 commits of the repositories that
+                   tests/fixtures/floor names, cloned to CLONES/owner/name
   fuzz SECONDS     run every fuzz target for so many seconds";
 
 fn main() -> Result<ExitCode> {
@@ -45,6 +48,7 @@ fn main() -> Result<ExitCode> {
         ["local", "test", "--debug"] => local::test(&root, Profile::Debug)?,
         ["local", "up"] => local::up(&root, Profile::Release)?,
         ["local", "up", "--debug"] => local::up(&root, Profile::Debug)?,
+        ["floor", clones] => floor::survey(&root, clones.as_ref())?,
         ["fuzz", seconds] => ci::fuzz(&root, seconds.parse()?)?,
         _ => {
             say(USAGE);

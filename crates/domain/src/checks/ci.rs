@@ -1,5 +1,7 @@
 //! CI files that can reach secrets.
 
+use std::collections::HashSet;
+
 use memchr::memmem;
 use mirilla_diff::LineKind;
 
@@ -7,52 +9,40 @@ use super::source::Source;
 use super::{Check, Found, Hits, path};
 use crate::review::Severity;
 
-/// Reports added lines that reach for secrets, and edits of files that visibly do.
+/// Reports added lines that reach for secrets, and changed commands beside lines that do.
+///
+/// What only moved, and an action that only got another version, were there before.
 pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
     if !path::both(source.file).iter().any(|path| is_ci(path)) {
         return;
     }
+    let deleted: HashSet<&[u8]> = source
+        .lines()
+        .filter(|line| line.kind == LineKind::Deleted)
+        .map(|line| same_as(line.text))
+        .collect();
     let mut reported = false;
-    let mut seen = false;
-    let mut first_added = None;
-    for line in source.lines() {
-        let Some(reach) = reach(line.text) else {
-            if line.kind == LineKind::Added && !matches!(line.text.trim_ascii(), [] | [b'#', ..]) {
-                first_added = first_added.or(line.new);
+    let mut beside = None;
+    for hunk in &source.hunks {
+        let mut secrets = false;
+        let mut command = None;
+        for line in hunk.iter().map(|seen| seen.line) {
+            match (line.kind, reach(line.text)) {
+                (LineKind::Context, Some(Reach::Secrets)) => secrets = true,
+                (LineKind::Added, _) if deleted.contains(same_as(line.text)) => {}
+                (LineKind::Added, Some(reach)) => {
+                    reported = true;
+                    out.push(found(&reach, line.new.unwrap_or(0)));
+                }
+                (LineKind::Added, None) if is_command(line.text) => {
+                    command = command.or(line.new);
+                }
+                _ => {}
             }
-            continue;
-        };
-        if line.kind != LineKind::Added {
-            seen |= line.kind == LineKind::Context;
-            continue;
         }
-        reported = true;
-        let (severity, title, message) = match reach {
-            Reach::Target => (
-                Severity::High,
-                "This workflow runs on foreign pull requests with the repository's secrets",
-                "`pull_request_target` runs with a write token and secrets. If a step checks out or runs code of the pull request, its author owns both.",
-            ),
-            Reach::Secrets => (
-                Severity::Medium,
-                "CI was given access to secrets",
-                "Whatever this job runs, including what it downloads, can read the secret and send it away.",
-            ),
-            Reach::Write => (
-                Severity::Medium,
-                "CI was given a token that can write",
-                "Whatever this job runs, including what it downloads, can use the token.",
-            ),
-        };
-        out.push(Found::at(
-            Check::CiSecrets,
-            line.new.unwrap_or(0),
-            severity,
-            title,
-            message,
-        ));
+        beside = beside.or(command.filter(|_| secrets));
     }
-    if let Some(line) = first_added.filter(|_| seen && !reported) {
+    if let Some(line) = beside.filter(|_| !reported) {
         out.push(Found::at(
             Check::CiSecrets,
             line,
@@ -60,6 +50,70 @@ pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
             "A CI job beside secrets was changed",
             "The lines around this change use secrets. What the job now runs can read them.",
         ));
+    }
+}
+
+fn found(reach: &Reach, line: u32) -> Found {
+    let (severity, title, message) = match reach {
+        Reach::Target => (
+            Severity::High,
+            "This workflow runs on foreign pull requests with the repository's secrets",
+            "`pull_request_target` runs with a write token and secrets. If a step checks out or runs code of the pull request, its author owns both.",
+        ),
+        Reach::Secrets => (
+            Severity::Medium,
+            "CI was given access to secrets",
+            "Whatever this job runs, including what it downloads, can read the secret and send it away.",
+        ),
+        Reach::Write => (
+            Severity::Medium,
+            "CI was given a token that can write",
+            "Whatever this job runs, including what it downloads, can use the token.",
+        ),
+    };
+    Found::at(Check::CiSecrets, line, severity, title, message)
+}
+
+/// What of a line says that it is the same line: not its indent, nor the version of an action.
+fn same_as(line: &[u8]) -> &[u8] {
+    let text = item(line);
+    if !text.starts_with(b"uses:") {
+        return text;
+    }
+    let end = memchr::memchr(b'@', text).unwrap_or(text.len());
+    text.get(..end).unwrap_or(text)
+}
+
+/// A line without its indent and the dash of a list.
+fn item(line: &[u8]) -> &[u8] {
+    let text = line.trim_ascii();
+    text.strip_prefix(b"- ").unwrap_or(text).trim_ascii()
+}
+
+/// Says whether a line is, or names, something that a job runs: not a setting of the job.
+fn is_command(line: &[u8]) -> bool {
+    const RUNS: [&[u8]; 9] = [
+        b"uses",
+        b"run",
+        b"script",
+        b"image",
+        b"entrypoint",
+        b"command",
+        b"args",
+        b"shell",
+        b"container",
+    ];
+    let text = item(line);
+    let key = text
+        .iter()
+        .position(|c| !c.is_ascii_alphanumeric() && !matches!(c, b'-' | b'_' | b'.' | b'"' | b'\''))
+        .filter(|end| text.get(*end) == Some(&b':'))
+        .and_then(|end| text.get(..end));
+    match (text.first(), key) {
+        (None | Some(b'#'), _) => false,
+        (_, Some(key)) => RUNS.contains(&key),
+        // One word is a value of a list, unless it is a script.
+        (_, None) => text.contains(&b' ') || text.contains(&b'/'),
     }
 }
 

@@ -6,19 +6,17 @@
 use std::sync::LazyLock;
 
 use mirilla_diff::LineKind;
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 
+use super::hints::Hints;
 use super::source::Source;
 use super::{Check, Found, Hits};
 use crate::review::Severity;
 
 /// Longest part of a line that is looked at, in bytes.
 const MAX_LINE: usize = 4_000;
-
-/// Words of which one stands in everything that [`ADDRESSED`] matches.
-pub(super) const HINT_WORDS: &str = r"(?i-u:instruc|prompt|review|assistant|finding|vulnerab|\bissues?\b|\bai\b|\bllm|language model|im_start|\[INST|</diff|</untrusted|</user_input|</pull|</tool_result|</function_result|</system|untrusted|diff_end|system-reminder|system:|you are now|no longer|jailbreak|lgtm|approve|忽略|无视|無視|инструкци|указани|vorherig|anterior|précédent|指示)";
-
-static HINT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(HINT_WORDS).ok());
+/// Memory for the states of the patterns' automaton. With the library's 2 MB it runs out and starts anew.
+const DFA_BYTES: usize = 16 << 20;
 
 /// The patterns, each a sentence that no program needs.
 static ADDRESSED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -59,7 +57,10 @@ static ADDRESSED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         "ignorieren?\\s+(?:sie\\s+)?(?:alle\\s+)?(?:vorherigen|obigen|bisherigen|vorigen)\\s+(?:anweisungen|regeln|instruktionen)",
         "(?:И|и)гнорируй(?:те)?\\s+(?:все\\s+)?(?:предыдущие|прежние)\\s+(?:инструкции|указания)",
     ];
-    Regex::new(&format!("(?i-u:{})", PATTERNS.join("|"))).ok()
+    RegexBuilder::new(&format!("(?i-u:{})", PATTERNS.join("|")))
+        .dfa_size_limit(DFA_BYTES)
+        .build()
+        .ok()
 });
 
 /// Reports added lines that speak to a reviewer, pairs of lines that do so together, and such a path.
@@ -76,10 +77,10 @@ pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
             }
         })
         .collect();
-    if speaks(name.as_bytes()) {
+    if Hints::of(name.as_bytes()).has(Hints::REVIEWER) && speaks(name.as_bytes()) {
         out.push(found(0, "The file's name"));
     }
-    let mut before: Option<(u32, Vec<u8>, bool)> = None;
+    let mut before: Option<(u32, &[u8], bool)> = None;
     for seen in source.seen() {
         let line = seen.line;
         if line.kind != LineKind::Added {
@@ -87,7 +88,7 @@ pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
         }
         let number = line.new.unwrap_or(0);
         let text = line.text.get(..MAX_LINE).unwrap_or(line.text);
-        let hinted = seen.hinted;
+        let hinted = seen.hints.has(Hints::REVIEWER);
         if hinted && speaks(text) {
             out.push(found(number, "This line"));
             before = None;
@@ -100,7 +101,7 @@ pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
             && (hinted || *tail_hinted)
             && !bare(text).is_empty()
         {
-            let joined = [tail.as_slice(), b" ", bare(text)].concat();
+            let joined = [tail_of(tail), b" ", bare(text)].concat();
             if speaks(&joined) {
                 let mut hit = found(*last, "This text");
                 hit.end_line = Some(number);
@@ -109,17 +110,20 @@ pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
                 continue;
             }
         }
-        let tail = bare(text);
-        let tail = tail.get(tail.len().saturating_sub(200)..).unwrap_or(tail);
-        before = (hinted || tail.len() < 200).then(|| (number, tail.to_vec(), hinted));
+        before = Some((number, text, hinted));
     }
 }
 
+/// The end of a line that a sentence may go on from.
+fn tail_of(line: &[u8]) -> &[u8] {
+    let tail = bare(line);
+    tail.get(tail.len().saturating_sub(200)..).unwrap_or(tail)
+}
+
 fn speaks(text: &[u8]) -> bool {
-    HINT.as_ref().is_none_or(|hint| hint.is_match(text))
-        && ADDRESSED
-            .as_ref()
-            .is_some_and(|addressed| addressed.is_match(text))
+    ADDRESSED
+        .as_ref()
+        .is_some_and(|addressed| addressed.is_match(text))
 }
 
 /// A line without the marks of a comment around it.

@@ -6,6 +6,7 @@ use std::hash::{Hash as _, Hasher as _};
 
 use mirilla_diff::LineKind;
 
+use super::hints::Hints;
 use super::path::{self, Context};
 use super::source::{Seen, Source};
 use super::{Check, Found, bounded};
@@ -57,13 +58,14 @@ impl Secrets {
         }
         let mut found: Vec<(Found, u64)> = Vec::new();
         let mut key: Option<Key> = None;
-        for Seen { line, hinted } in source.seen() {
+        for Seen { line, hints } in source.seen() {
+            let (form, name) = (hints.has(Hints::FORM), hints.has(Hints::NAME));
             match line.kind {
                 LineKind::Context => key = None,
-                _ if !hinted && key.is_none() => {}
+                _ if !form && !name && key.is_none() => {}
                 LineKind::Deleted => {
                     self.deleted.extend(
-                        shapes::find_in_line(line.text)
+                        shapes::find_in_hinted(line.text, form, name)
                             .iter()
                             .map(|hit| hash(secret(line.text, hit))),
                     );
@@ -81,10 +83,11 @@ impl Secrets {
                         hit.end_line = Some(number);
                         found.push((hit, hash(b"private-key")));
                     }
-                    if key.is_some() {
+                    // What is in the armour but no part of a key is looked at like any line.
+                    if key.is_some() && pem::is_body(line.text) {
                         continue;
                     }
-                    for hit in shapes::find_in_line(line.text) {
+                    for hit in shapes::find_in_hinted(line.text, form, name) {
                         if let Some(severity) = severity(&hit, line.text, context) {
                             found.push((
                                 found_at(number, hit.kind, severity),

@@ -5,15 +5,11 @@ use std::sync::LazyLock;
 use mirilla_diff::{Line, LineKind};
 use regex::bytes::Regex;
 
-use super::source::Source;
+use super::hints::Hints;
+use super::source::{Seen, Source};
 use super::test_names::{declaration, is_between};
 use super::{Check, Found, Hits};
 use crate::review::Severity;
-
-/// What stands in every line that a pattern below matches.
-static HINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?-u)[sS]kip|SKIP|[iI]gnore|Disabled|xfail|\.only|todo|fixme|enabled|Incomplete|[xf](?:it|describe|test|context|specify)").ok()
-});
 
 /// Marks on a line before a test.
 static BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -69,17 +65,19 @@ fn matches(pattern: &LazyLock<Option<Regex>>, line: &[u8]) -> bool {
 
 /// Reports tests that a change switches off. A new test that is skipped from the start is none.
 pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
-    if !matches(&HINT, source.file.section) {
-        return;
-    }
     for hunk in &source.hunks {
+        let hinted =
+            |seen: &Seen<'_>| seen.line.kind == LineKind::Added && seen.hints.has(Hints::SKIP);
+        if !hunk.iter().any(hinted) {
+            continue;
+        }
         let lines: Vec<Line<'_>> = hunk.iter().map(|seen| seen.line).collect();
-        let hinted = |line: &Line<'_>| line.kind == LineKind::Added && matches(&HINT, line.text);
-        for (at, line) in lines.iter().enumerate().filter(|(_, line)| hinted(line)) {
+        for (at, seen) in hunk.iter().enumerate().filter(|(_, seen)| hinted(seen)) {
+            let line = seen.line;
             let text = line.text;
             let hit = if matches(&BEFORE, text) {
-                next_declaration_stood(&lines, at)
-            } else if matches(&INSIDE, text) {
+                !is_for_miri(text) && next_declaration_stood(&lines, at)
+            } else if out.context.is_test && matches(&INSIDE, text) {
                 stood_before(&lines, at)
             } else if out.context.is_test && matches(&RENAMED, text) {
                 let name = RENAMED
@@ -113,6 +111,11 @@ pub(super) fn check(source: &Source<'_>, out: &mut Hits<'_>) {
             ));
         }
     }
+}
+
+/// Whether only the interpreter Miri passes the test over, which cannot do what many tests do.
+fn is_for_miri(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"cfg_attr(miri,").is_some()
 }
 
 /// The same line stood there before: it only moved.
@@ -166,6 +169,6 @@ fn stood_before(lines: &[Line<'_>], at: usize) -> bool {
     let declared = before
         .iter()
         .rev()
-        .find(|line| declaration(line.text).is_some());
+        .find(|line| declaration(line.text, true).is_some());
     declared.is_none_or(|line| line.kind == LineKind::Context || deleted_has(lines, line.text))
 }

@@ -1,31 +1,18 @@
 //! A file of the diff as the checks read it: its lines taken apart once.
 
-use std::sync::LazyLock;
+use mirilla_diff::{FileDiff, Hunk, Line, LineKind};
 
-use mirilla_diff::{FileDiff, Line, LineKind};
-use regex::bytes::Regex;
-
+use super::hints::{self, Hints};
 use super::path::Context;
-use super::reviewer;
-use crate::redact::shapes;
 
-/// What stands in every changed line that the secret and reviewer checks report. One pass of one pattern
-/// spares them the others on nearly all lines.
-static HINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let hints = [
-        shapes::FORM_HINT,
-        shapes::NAME_HINT,
-        shapes::ARMOUR_HINT,
-        reviewer::HINT_WORDS,
-    ];
-    Regex::new(&hints.map(|hint| format!("(?:{hint})")).join("|")).ok()
-});
+/// Bytes of a line with its mark, about.
+const USUAL_LINE: usize = 32;
 
-/// A line, and whether it is worth a closer look.
+/// A line, and what is worth a closer look in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen<'a> {
     pub(super) line: Line<'a>,
-    pub(super) hinted: bool,
+    pub(super) hints: Hints,
 }
 
 /// A file's lines by hunk, and what its path says.
@@ -37,18 +24,10 @@ pub(super) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn of(file: &'a FileDiff<'a>) -> Self {
-        let see = |line: Line<'a>| Seen {
-            hinted: line.kind != LineKind::Context
-                && HINT.as_ref().is_none_or(|hint| hint.is_match(line.text)),
-            line,
-        };
         let hunks = if file.submodule {
             Vec::new()
         } else {
-            file.hunks
-                .iter()
-                .map(|hunk| hunk.lines().map(see).collect())
-                .collect()
+            file.hunks.iter().map(see).collect()
         };
         Self {
             file,
@@ -77,4 +56,48 @@ impl<'a> Source<'a> {
         self.lines()
             .find(|line| line.kind == kind && wanted(line.text))
     }
+}
+
+/// The lines of a hunk, the changed ones with their hints.
+fn see<'a>(hunk: &Hunk<'a>) -> Vec<Seen<'a>> {
+    let mut lines = Vec::with_capacity((hunk.body.len() / USUAL_LINE).saturating_add(4));
+    lines.extend(hunk.lines().map(|line| Seen {
+        line,
+        hints: Hints::default(),
+    }));
+    let same = |a: &Seen<'_>, b: &Seen<'_>| is_changed(a) == is_changed(b);
+    for run in lines.chunk_by_mut(same) {
+        if run.first().is_some_and(is_changed) {
+            hint(hunk.body, run);
+        }
+    }
+    lines
+}
+
+fn is_changed(seen: &Seen<'_>) -> bool {
+    seen.line.kind != LineKind::Context
+}
+
+/// Gives lines that follow each other in `body` their hints.
+fn hint(body: &[u8], run: &mut [Seen<'_>]) {
+    let base = body.as_ptr().addr();
+    let start = |seen: &Seen<'_>| seen.line.text.as_ptr().addr().wrapping_sub(base);
+    let end = |seen: &Seen<'_>| start(seen).saturating_add(seen.line.text.len());
+    let (Some(first), Some(last)) = (run.first().map(start), run.last().map(end)) else {
+        return;
+    };
+    let mut at = 0_usize;
+    hints::find(
+        body.get(first..last).unwrap_or_default(),
+        |offset, hints| {
+            let offset = first.saturating_add(offset);
+            while let Some(seen) = run.get_mut(at) {
+                if offset < end(seen) {
+                    seen.hints |= hints;
+                    break;
+                }
+                at = at.saturating_add(1);
+            }
+        },
+    );
 }

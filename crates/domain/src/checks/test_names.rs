@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
+use memchr::memmem;
 use regex::bytes::Regex;
+
+use super::subject::is_comment;
 
 /// A line that declares something a test can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,60 +58,74 @@ static ATTRIBUTE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ASSERTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x-u)(?:
-          \bassert\w*\s*!?\s*[.(\s] | \bassert_?\w*\b | \bexpect\w*\s*[({!] | \.should\b | \bshould\.
+          \bassert\w*\s*!?\s*[.(\s] | \bassert_?\w*\b | \bexpect\w*\s*[({!] | \.should\b | \bshould\. | \.(?:must|wont)_\w
         | \brequire\.\w+\( | \bt\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\( | \bverify\w*\(
+        | \bt\.(?:equal|equals|same|strictSame|ok|notOk|is|not|deepEqual|strictEqual|match|throws|rejects|error|fail|has)\(
         | \bXCTAssert | \b(?:EXPECT|ASSERT|CHECK|REQUIRE)(?:_\w+)?\( | \bAssert\.\w+ | \binsta::
         )",
     )
     .ok()
 });
 
-/// Returns what a line declares.
-pub(super) fn declaration(line: &[u8]) -> Option<Declared> {
-    if !may_declare(line) {
-        return None;
-    }
+/// Returns what a line declares; functions that are tests only under an attribute if `attribute` says that
+/// there may be one.
+pub(super) fn declaration(line: &[u8], attribute: bool) -> Option<Declared> {
     let group = |pattern: &Option<Regex>| -> Option<String> {
         let captures = pattern.as_ref()?.captures(line)?;
         let name = captures.iter().skip(1).flatten().next()?;
         Some(String::from_utf8_lossy(name.as_bytes()).into_owned())
     };
-    group(&NAMED)
-        .map(|name| Declared {
+    let may = may_declare(line)?;
+    let named = || {
+        group(&NAMED).map(|name| Declared {
             name,
             needs_attribute: false,
         })
-        .or_else(|| {
-            group(&FUNCTION).map(|name| Declared {
-                name,
-                needs_attribute: true,
-            })
+    };
+    let function = || {
+        group(&FUNCTION).map(|name| Declared {
+            name,
+            needs_attribute: true,
         })
+    };
+    match may {
+        May::Named => named(),
+        May::Function if attribute => function(),
+        May::Function => None,
+        May::Either => named().or_else(|| attribute.then(function).flatten()),
+    }
 }
 
-/// Says whether a line's first word is one that a declaration can start with. Most lines end here.
-fn may_declare(line: &[u8]) -> bool {
+/// Returns whether a line declares a test, or a function that an attribute makes one.
+pub(super) fn declares(line: &[u8], attribute: bool) -> Option<May> {
+    let may = may_declare(line)?;
+    let is = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|one| one.is_match(line));
+    if may != May::Function && is(&NAMED) {
+        return Some(May::Named);
+    }
+    (attribute && may != May::Named && is(&FUNCTION)).then_some(May::Function)
+}
+
+/// What a line can declare, by its first words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum May {
+    /// A test by its own declaration.
+    Named,
+    /// A function that an attribute makes a test.
+    Function,
+    /// Either.
+    Either,
+}
+
+/// Looks at a line's first words. Most lines end here.
+fn may_declare(line: &[u8]) -> Option<May> {
     let text = line.trim_ascii_start();
-    let len = text
-        .iter()
-        .take_while(|c| c.is_ascii_alphanumeric() || **c == b'_')
-        .count();
-    let (word, rest) = text.split_at_checked(len).unwrap_or((text, b""));
-    let method = rest.first() == Some(&b'.') && word.len() <= 8;
-    method
-        || matches!(
+    let (word, rest) = first_word(text);
+    let next = || first_word(rest.trim_ascii_start()).0;
+    let is_call = |word: &[u8]| {
+        matches!(
             word,
-            b"def"
-                | b"async"
-                | b"func"
-                | b"function"
-                | b"public"
-                | b"private"
-                | b"protected"
-                | b"internal"
-                | b"final"
-                | b"static"
-                | b"it"
+            b"it"
                 | b"test"
                 | b"xit"
                 | b"fit"
@@ -116,20 +133,41 @@ fn may_declare(line: &[u8]) -> bool {
                 | b"ftest"
                 | b"specify"
                 | b"xspecify"
+                | b"fspecify"
+                | b"xscenario"
+                | b"fscenario"
                 | b"scenario"
-                | b"await"
-                | b"pub"
-                | b"fn"
-                | b"void"
-                | b"Task"
-                | b"ValueTask"
-                | b"fun"
-                | b"Unit"
-                | b"override"
-                | b"suspend"
-                | b"open"
         )
-        || word.starts_with(b"TEST")
+    };
+    match word {
+        b"def" => next().starts_with(b"test").then_some(May::Named),
+        b"func" => {
+            let name = next();
+            let starts: [&[u8]; 5] = [b"Test", b"test", b"Benchmark", b"Fuzz", b"Example"];
+            (starts.iter().any(|start| name.starts_with(start))).then_some(May::Named)
+        }
+        b"function" => next().starts_with(b"test").then_some(May::Named),
+        b"async" | b"public" | b"private" | b"internal" | b"final" | b"static" => Some(May::Either),
+        b"protected" | b"pub" | b"fn" | b"void" | b"Task" | b"ValueTask" | b"fun" | b"Unit"
+        | b"override" | b"suspend" | b"open" => Some(May::Function),
+        b"await" => Some(May::Named),
+        _ if is_call(word) || word.starts_with(b"TEST") => Some(May::Named),
+        _ => {
+            let method = rest.strip_prefix(b".").map(first_word);
+            method
+                .is_some_and(|(method, _)| word.len() <= 8 && is_call(method))
+                .then_some(May::Named)
+        }
+    }
+}
+
+/// The word that a text starts with, and the rest.
+fn first_word(text: &[u8]) -> (&[u8], &[u8]) {
+    let len = text
+        .iter()
+        .take_while(|c| c.is_ascii_alphanumeric() || **c == b'_')
+        .count();
+    text.split_at_checked(len).unwrap_or((text, b""))
 }
 
 /// Says whether a line is an attribute that makes the next function a test.
@@ -140,11 +178,16 @@ pub(super) fn is_attribute(line: &[u8]) -> bool {
             .is_some_and(|attribute| attribute.is_match(line))
 }
 
-/// Says whether a line asserts something.
+/// Says whether a line asserts something: not a comment, nor an import of what asserts.
 pub(super) fn is_assertion(line: &[u8]) -> bool {
-    ASSERTION
-        .as_ref()
-        .is_some_and(|assertion| assertion.is_match(line))
+    let text = line.trim_ascii();
+    let imports: [&[u8]; 3] = [b"import ", b"from ", b"use "];
+    !is_comment(text)
+        && !imports.iter().any(|import| text.starts_with(import))
+        && ASSERTION
+            .as_ref()
+            .is_some_and(|assertion| assertion.is_match(text))
+        && memmem::find(text, b"require(").is_none()
 }
 
 /// Says whether a line is blank, a comment, or another attribute, as may stand between an attribute and

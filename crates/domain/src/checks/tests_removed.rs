@@ -1,12 +1,16 @@
 //! Tests that are gone, or assert less.
 
-use std::collections::HashSet;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash as _, Hasher as _};
 
-use mirilla_diff::{FileStatus, Line, LineKind};
+use mirilla_diff::{FileStatus, LineKind};
 
+use super::hints::Hints;
 use super::path;
-use super::source::Source;
-use super::test_names::{declaration, is_assertion, is_attribute, is_between};
+use super::source::{Seen, Source};
+use super::subject::Subject;
+use super::test_names::{May, declaration, declares, is_assertion, is_attribute, is_between};
 use super::{Check, Found};
 use crate::plan::FloorHit;
 use crate::review::{Severity, Side};
@@ -24,6 +28,11 @@ pub(super) struct Tests {
     added: HashSet<String>,
     /// Stems of files without tests that are gone: their tests may go too.
     gone: HashSet<String>,
+    /// How many tests the new files of a directory have: tests of its other files can have gone there.
+    new_files: HashMap<String, usize>,
+    /// Hashes of added assertions, anywhere: a test that moved under another name has the same.
+    asserted: HashSet<u64>,
+    subject: Subject,
 }
 
 /// What happened in one file.
@@ -35,6 +44,9 @@ struct Changed {
     removed: Vec<(String, u32)>,
     /// How many tests the added lines have that the deleted ones do not.
     new: usize,
+    /// An added test runs over a table of cases: it may stand for many.
+    table: bool,
+    assertions: Assertions,
     /// The first line of a hunk that lost assertions without gaining any.
     lost_assertion: Option<u32>,
 }
@@ -50,26 +62,46 @@ impl Tests {
         if file.status == FileStatus::Deleted && !context.is_test {
             self.gone.insert(stem(&lower));
         }
-        let Names { removed, added } = Names::of(source);
+        let Names {
+            removed,
+            added,
+            assertions,
+            table,
+        } = Names::of(source, &mut self.subject);
         let before: HashSet<&str> = removed.iter().map(|(name, _)| name.as_str()).collect();
         let new = added
             .iter()
             .filter(|(name, _)| !before.contains(name.as_str()))
             .count();
+        let deleted = file.status == FileStatus::Deleted;
         // Without a test in it, it was a helper.
-        let deleted_file =
-            file.status == FileStatus::Deleted && context.is_test && !removed.is_empty();
-        let lost_assertion = if context.is_test && file.status != FileStatus::Deleted {
+        let deleted_file = deleted && context.is_test && !removed.is_empty();
+        // A file of code takes its own tests with it.
+        let removed = if deleted && !context.is_test {
+            Vec::new()
+        } else {
+            without_quoted(removed, source)
+        };
+        let lost_assertion = if context.is_test && !deleted {
             lost_assertion(source)
         } else {
             None
         };
+        if file.status == FileStatus::Added && new > 0 && self.new_files.len() < MAX_NAMES {
+            let count = self.new_files.entry(directory(&context.path)).or_default();
+            *count = count.saturating_add(new);
+        }
+        let room = MAX_NAMES.saturating_sub(self.asserted.len());
+        self.asserted
+            .extend(assertions.added.iter().copied().take(room));
         if deleted_file || !removed.is_empty() || lost_assertion.is_some() {
             self.files.push(Changed {
                 path: context.path.clone(),
                 deleted_file,
                 removed,
                 new,
+                table,
+                assertions,
                 lost_assertion,
             });
         }
@@ -80,9 +112,25 @@ impl Tests {
 
     /// Returns the hits, now that all names are known.
     pub(super) fn finish(self) -> Vec<FloorHit> {
-        let Self { files, added, gone } = self;
+        // A feature that goes takes its tests with it.
+        if self.subject.is_gone() {
+            return Vec::new();
+        }
+        let Self {
+            files,
+            added,
+            gone,
+            asserted,
+            new_files,
+            ..
+        } = self;
         files
             .into_iter()
+            .filter(|file| {
+                let new = new_files.get(&directory(&file.path));
+                new.is_none_or(|new| *new < file.removed.len())
+            })
+            .filter(|file| !file.assertions.stand_elsewhere(&asserted))
             .filter_map(|file| file.hit(&added, &gone))
             .collect()
     }
@@ -109,7 +157,7 @@ impl Changed {
                     format!("Nothing in this change replaces {}.", listed(&lost)),
                 )
             }
-        } else if lost.len() > self.new {
+        } else if lost.len() > self.new && !self.table && !self.assertions.are_replaced() {
             let first = lost.first().map_or(0, |(_, line)| *line);
             let title = match lost.as_slice() {
                 [(name, _)] => format!("The test `{name}` was removed"),
@@ -126,7 +174,10 @@ impl Changed {
                 )
             }
         } else {
-            let line = self.lost_assertion.filter(|_| self.removed.is_empty())?;
+            let replaced = self.assertions.are_replaced();
+            let line = self
+                .lost_assertion
+                .filter(|_| self.removed.is_empty() && !replaced)?;
             Found {
                 side: Side::Left,
                 ..Found::at(
@@ -157,26 +208,75 @@ fn listed(names: &[&(String, u32)]) -> String {
     }
 }
 
+/// Hashes of the assertions in a file's changed lines.
+#[derive(Debug, Default)]
+struct Assertions {
+    added: Vec<u64>,
+    deleted: Vec<u64>,
+}
+
+impl Assertions {
+    fn see(&mut self, seen: &Seen<'_>) {
+        let line = seen.line;
+        let side = match line.kind {
+            LineKind::Added => &mut self.added,
+            LineKind::Deleted => &mut self.deleted,
+            LineKind::Context => return,
+        };
+        if side.len() < MAX_NAMES && asserts(seen) {
+            let mut hasher = DefaultHasher::new();
+            line.text.trim_ascii().hash(&mut hasher);
+            side.push(hasher.finish());
+        }
+    }
+
+    /// Says whether the file asserts as much as before, in other words.
+    fn are_replaced(&self) -> bool {
+        !self.added.is_empty() && self.added.len() >= self.deleted.len()
+    }
+
+    /// Says whether most of what was asserted is asserted in added lines of some file.
+    fn stand_elsewhere(&self, asserted: &HashSet<u64>) -> bool {
+        let moved = self.deleted.iter().filter(|one| asserted.contains(*one));
+        !self.deleted.is_empty()
+            && moved.count().saturating_mul(3) >= self.deleted.len().saturating_mul(2)
+    }
+}
+
 /// The tests that changed lines declare, and on which line.
 #[derive(Default)]
 struct Names {
     removed: Vec<(String, u32)>,
     added: Vec<(String, u32)>,
+    assertions: Assertions,
+    table: bool,
 }
 
 impl Names {
-    fn of(source: &Source<'_>) -> Self {
+    /// Reads the names, and tells `subject` of the lines that are code and of those that tested it.
+    fn of(source: &Source<'_>, subject: &mut Subject) -> Self {
         let mut names = Self::default();
+        // Code before the first test of a file that has both.
+        let mut in_tests = source.context.is_test;
         for hunk in &source.hunks {
             // An attribute counts for the next function of its side, whether it is context or changed.
             let (mut old, mut new) = (false, false);
-            for line in hunk.iter().map(|seen| seen.line) {
+            for seen in hunk {
+                let line = seen.line;
                 let (on_old, on_new) =
                     (line.kind != LineKind::Added, line.kind != LineKind::Deleted);
                 if is_attribute(line.text) {
+                    in_tests = true;
                     old |= on_old;
                     new |= on_new;
-                } else if let Some(declared) = declaration(line.text) {
+                } else if line.kind == LineKind::Context {
+                    let declared = declares(line.text, old || new);
+                    in_tests |= declared == Some(May::Named);
+                    if declared.is_some() || !is_between(line.text) {
+                        (old, new) = (false, false);
+                    }
+                } else if let Some(declared) = declaration(line.text, old || new) {
+                    in_tests |= !declared.needs_attribute;
                     match line.kind {
                         LineKind::Deleted if !declared.needs_attribute || old => {
                             names.removed.push((declared.name, line.old.unwrap_or(0)));
@@ -192,42 +292,78 @@ impl Names {
                     old &= !on_old;
                     new &= !on_new;
                 }
+                if !in_tests {
+                    subject.code(&line);
+                } else if line.kind != LineKind::Context {
+                    names.assertions.see(seen);
+                    match line.kind {
+                        LineKind::Deleted => subject.test(line.text),
+                        _ => names.table |= seen.hints.has(Hints::TABLE),
+                    }
+                }
             }
         }
         names
     }
 }
 
-/// The first deleted assertion of a hunk that adds no code and in which no test is declared away, if the
-/// file has fewer assertions than before.
+/// The names without those that an added line quotes: such a test goes by another word than before.
+fn without_quoted(removed: Vec<(String, u32)>, source: &Source<'_>) -> Vec<(String, u32)> {
+    // The others are names of functions.
+    if !removed.iter().any(|(name, _)| name.contains(' ')) {
+        return removed;
+    }
+    let stays: HashSet<&str> = source
+        .added()
+        .filter_map(|line| quoted(line.text))
+        .collect();
+    let mut removed = removed;
+    removed.retain(|(name, _)| !stays.contains(name.as_str()));
+    removed
+}
+
+/// The first text in quotes of a line.
+fn quoted(line: &[u8]) -> Option<&str> {
+    let start = memchr::memchr3(b'"', b'\'', b'`', line)?;
+    let (quote, rest) = line.get(start..)?.split_first()?;
+    let end = memchr::memchr(*quote, rest)?;
+    std::str::from_utf8(rest.get(..end)?)
+        .ok()
+        .filter(|text| text.contains(' '))
+}
+
+/// Says whether a line asserts something.
+fn asserts(seen: &Seen<'_>) -> bool {
+    seen.hints.has(Hints::ASSERTION) && is_assertion(seen.line.text)
+}
+
+/// The first deleted assertion of a file that adds no code, in a hunk in which no test is declared away, if
+/// the same is not asserted near by.
 fn lost_assertion(source: &Source<'_>) -> Option<u32> {
+    let adds_code = source
+        .added()
+        .any(|line| !line.text.trim_ascii().is_empty());
+    if adds_code {
+        return None;
+    }
     let mut first = None;
     for hunk in &source.hunks {
-        let of = |kind: LineKind| {
+        let deleted = || {
             hunk.iter()
-                .map(|seen| seen.line)
-                .filter(move |line| line.kind == kind)
+                .filter(|seen| seen.line.kind == LineKind::Deleted)
         };
-        let adds_code = of(LineKind::Added).any(|line| !line.text.trim_ascii().is_empty());
-        let declares_away = || of(LineKind::Deleted).any(|line| declaration(line.text).is_some());
-        if adds_code || declares_away() {
-            continue;
+        let declares_away = || deleted().any(|seen| declaration(seen.line.text, true).is_some());
+        let said_twice = |lost: &Seen<'_>| {
+            let same = |seen: &Seen<'_>| seen.line.text.trim_ascii() == lost.line.text.trim_ascii();
+            hunk.iter()
+                .any(|seen| seen.line.kind == LineKind::Context && same(seen))
+        };
+        let lost = || deleted().find(|seen| asserts(seen) && !said_twice(seen));
+        if first.is_none() && lost().is_some() && !declares_away() {
+            first = lost();
         }
-        first = first.or_else(|| of(LineKind::Deleted).find(|line| is_assertion(line.text)));
     }
-    let line: Line<'_> = first?;
-    let count = |kind: LineKind| {
-        source
-            .lines()
-            .filter(|line| line.kind == kind && is_assertion(line.text))
-            .count()
-    };
-    let moved = source
-        .added()
-        .any(|added| added.text.trim_ascii() == line.text.trim_ascii());
-    (!moved && count(LineKind::Added) < count(LineKind::Deleted))
-        .then_some(line.old)
-        .flatten()
+    first.and_then(|seen| seen.line.old)
 }
 
 /// Source code, by extension; the path is lower-case.
@@ -273,6 +409,12 @@ fn is_code(path: &str) -> bool {
             | "sh"
             | "bats"
     )
+}
+
+/// The directory of a path.
+fn directory(path: &str) -> String {
+    path.rsplit_once('/')
+        .map_or_else(String::new, |(directory, _)| directory.to_owned())
 }
 
 /// A file's name without extension and without what makes it the name of a test.

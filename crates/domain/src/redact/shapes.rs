@@ -24,7 +24,7 @@ pub(crate) struct Hit {
 }
 
 /// Kinds and patterns of credentials that are recognisable alone. Group 1, if any, is the secret part.
-const FORMS: [(&str, &str); 65] = [
+pub(crate) const FORMS: [(&str, &str); 65] = [
     ("aws-access-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
     ("aws-bedrock-key", r"ABSK[A-Za-z0-9+/]{60,}={0,2}"),
     (
@@ -58,7 +58,7 @@ const FORMS: [(&str, &str); 65] = [
     ("npm-token", r"npm_[A-Za-z0-9]{36}"),
     (
         "npm-token",
-        r#"_auth(?:Token)?\s*=\s*["']?([A-Za-z0-9_\-+/=.]{16,})"#,
+        r#"(?:^|[:\s"'])_auth(?:Token)?\s*=\s*["']?([A-Za-z0-9_\-+/=]{16,})"#,
     ),
     ("pypi-token", r"pypi-[A-Za-z0-9_\-]{50,}"),
     (
@@ -138,13 +138,10 @@ const FORMS: [(&str, &str); 65] = [
 ];
 
 /// Short literals of which one stands in every text that a pattern of [`FORMS`] matches.
-pub(crate) const FORM_HINT: &str = r"(?-u:A[KSBC][IC]A|ABSK|gh[pousr]_|github_pat_|gl[a-z]{2,5}[-_]|GR1348941|xox[a-z]-|xapp-|hooks\.slack|webhooks/|[sr]k_(?:live|test|prod)_|whsec_|AIza|ya29\.|GOCSPX-|npm_|_auth|pypi-|eyJ|sk-|SK[0-9a-f]{4}|SG\.|key-[0-9a-f]|-us[0-9]|do[opr]_v1_|hf_|dapi[0-9a-f]|:AA|hv[sbr]\.|\.atlasv1\.|dckr_pat_|shp(?:at|ca|pa|ss)_|sq0|AGE-SECRET|NRAK-|lin_api_|ntn_|PMAK-|dp\.|pscale_|rubygems_|cio[A-Za-z0-9]{8}|AccountKey=|8Q~|sntry|ATATT3|ATCTT3|ATBB|figd_|oy2|sbp_|sb_secret_|tskey-|gsk_|xai-|r8_|pplx-|pul-|HRKU-|v1\.0-|b3BlbnNz|eC1hY2Nlc3|://[^\s]*@)";
-
-/// What opens a private key's armour.
-pub(crate) const ARMOUR_HINT: &str = "-----BEGIN ";
+const FORM_HINT: &str = r"(?-u:A[KSBC][IC]A|ABSK|gh[pousr]_|github_pat_|gl[a-z]{1,5}[-_]|GR1348941|xox[a-z]-|xapp-|hooks\.slack|webhooks/|[sr]k_(?:live|test|prod)_|whsec_|AIza|ya29\.|GOCSPX-|npm_|_auth|pypi-|eyJ|sk-|SK[0-9a-f]{4}|SG\.|key-[0-9a-f]|-us[0-9]|do[opr]_v1_|hf_|dapi[0-9a-f]|:AA|hv[sbr]\.|\.atlasv1\.|dckr_pat_|shp(?:at|ca|pa|ss)_|sq0|AGE-SECRET|NRAK-|lin_api_|ntn_|PMAK-|dp\.|pscale_|rubygems_|cio[A-Za-z0-9]{8}|AccountKey=|8Q~|sntry|ATATT3|ATCTT3|ATBB|figd_|oy2|sbp_|sb_secret_|tskey-|gsk_|xai-|r8_|pplx-|pul-|HRKU-|v1\.0-|b3BlbnNz|eC1hY2Nlc3|://[^\s]*@)";
 
 /// Words that name a secret, beside which a value is looked at.
-pub(crate) const NAME_HINT: &str = r"(?i-u:passw|passphrase|pwd|secret|token|api_?-?key|access_?-?key|auth_?-?key|priv|credential|encryption|signing|bearer|basic )";
+const NAME_HINT: &str = r"(?i-u:passw|passphrase|pwd|secret|token|api_?-?key|access_?-?key|auth_?-?key|priv|credential|encryption|signing|bearer|basic )";
 
 /// Like [`FORMS`], but only beside a name that [`NAME_HINT`] finds.
 const NAMED_FORMS: [(&str, &str); 2] = [
@@ -220,6 +217,19 @@ pub(crate) fn find_in_line(line: &[u8]) -> Vec<Hit> {
     without_overlaps(hits)
 }
 
+/// Like [`find_in_line`], of a line that is known to hold what [`FORMS`] need, or what a name beside a value
+/// needs.
+pub(crate) fn find_in_hinted(line: &[u8], form: bool, name: bool) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    if form {
+        forms(line, 0, &mut hits);
+    }
+    if name {
+        assignments(line, 0, &mut hits);
+    }
+    without_overlaps(hits)
+}
+
 /// Calls `look` with the start and content of every line in which `hint` matches.
 fn lines_with(text: &[u8], hint: Option<&Regex>, mut look: impl FnMut(usize, &[u8])) {
     let Some(hint) = hint else { return };
@@ -265,6 +275,10 @@ fn by_form(line: &[u8], offset: usize, kind: &'static str, pattern: &Regex, hits
 }
 
 fn assignments(line: &[u8], offset: usize, hits: &mut Vec<Hit>) {
+    // No value without a digit is taken for a secret, and most lines that name one have none.
+    if !line.iter().any(u8::is_ascii_digit) {
+        return;
+    }
     for (kind, pattern) in NAMED_PATTERNS.iter() {
         let Some(pattern) = pattern else { continue };
         let before = hits.len();

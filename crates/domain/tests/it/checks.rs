@@ -333,3 +333,51 @@ proptest! {
         }
     }
 }
+
+/// Seconds of processor time that the floor needs for one added line of so many repetitions; the best of three.
+fn seconds(unit: &str, times: usize) -> f64 {
+    let now = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    let diff = format!(
+        "diff --git a/a_test.js b/a_test.js\n--- a/a_test.js\n+++ b/a_test.js\n@@ -0,0 +1 @@\n+{}\n",
+        unit.repeat(times)
+    );
+    (0..3)
+        .map(|_| {
+            let start = now();
+            hits(&diff);
+            now() - start
+        })
+        .fold(f64::MAX, f64::min)
+}
+
+#[test]
+fn time_grows_as_the_line_does() {
+    // What the patterns and the code around them would go over again and again if they could.
+    for unit in [
+        "://",
+        "a://b:c",
+        "-----BEGIN ",
+        "ignore all ",
+        "token=\"a1",
+        "secret: ",
+        "eyJaaaaaaaa.",
+        "sk-",
+        "it('",
+        "assert ",
+        "\u{202e}",
+        "_auth=",
+        "xox",
+        "ghp_",
+        "Authorization: Bearer a1",
+    ] {
+        let (short, long) = (seconds(unit, 4_000), seconds(unit, 16_000));
+        // Four times the work; if it grew with the square it would be sixteen.
+        assert!(
+            long <= short * 9.0 + 0.02,
+            "{unit:?}: {short} s, then {long} s"
+        );
+    }
+}

@@ -8,6 +8,7 @@
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
     clippy::format_push_string,
     clippy::disallowed_methods,
     clippy::disallowed_types,
