@@ -270,10 +270,13 @@ impl Names {
                     old |= on_old;
                     new |= on_new;
                 } else if line.kind == LineKind::Context {
-                    let declared = declares(line.text, old || new);
-                    in_tests |= declared == Some(May::Named);
-                    if declared.is_some() || !is_between(line.text) {
-                        (old, new) = (false, false);
+                    // Its name is nobody's concern.
+                    if !in_tests || old || new {
+                        let declared = declares(line.text, old || new);
+                        in_tests |= declared == Some(May::Named);
+                        if declared.is_some() || !is_between(line.text) {
+                            (old, new) = (false, false);
+                        }
                     }
                 } else if let Some(declared) = declaration(line.text, old || new) {
                     in_tests |= !declared.needs_attribute;
