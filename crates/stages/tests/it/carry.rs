@@ -138,6 +138,20 @@ fn job_cost(host: &Host, calls: usize) -> u64 {
 }
 
 #[tokio::test]
+async fn what_all_questions_share_is_written_to_the_cache_once_and_read_after_that() {
+    let host = host(TWO_CHUNKS);
+    reviewed(&host).await;
+    let calls = host.sim.messages().model_calls();
+    let [first, second] = [0, 1].map(|at: usize| calls[at].usage.unwrap());
+    assert!(first.cache_write_5m > 1_000, "{first:?}");
+    assert_eq!(first.cache_read, 0);
+    assert_eq!(
+        (second.cache_read, second.cache_write_5m),
+        (first.cache_write_5m, 0)
+    );
+}
+
+#[tokio::test]
 async fn a_new_head_with_the_same_changes_asks_nothing_at_all() {
     let host = host(TWO_CHUNKS);
     reviewed(&host).await;
