@@ -73,6 +73,39 @@ pub fn cases_of_kind(kind: u32) -> Vec<Case> {
     found
 }
 
+/// Letters and digits that look generated: what [`made_up`] values are the beginning of.
+pub const NOISE: &str = "q7Zt2Lk9Xw4Rb8Vn3Hs6Jd1Gf5Pm0Yc7Tq2Ke9Wa4Ru8Nx3Bv6Lz1Sd5Fh0Jg7Mk2Qp9Xc4";
+const UPPER: &str = "Q3EGVZ2LKT5WXB7N";
+const HEX: &str = "3f8a1c9e72b4d06587e1f0a9c2d4b6384c6e80a1b2c3d5f7";
+
+/// Puts made-up values into a fixture: `{{36}}` stands for 36 characters that look generated, `{{upper:16}}` and
+/// `{{hex:32}}` for upper-case letters with digits and for hexadecimal digits, so that no scanner mistakes a
+/// fixture for a leak. A template of another kind stays as it is.
+pub fn made_up(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let (code, tail) = after.split_once("}}").unwrap_or((after, ""));
+        let (set, len) = code.split_once(':').unwrap_or(("", code));
+        let noise = match set {
+            "upper" => UPPER,
+            "hex" => HEX,
+            _ => NOISE,
+        };
+        if let Ok(len) = len.parse::<usize>() {
+            out.push_str(noise.get(..len).expect("a shorter made-up value"));
+        } else {
+            out.push_str("{{");
+            out.push_str(code);
+            out.push_str("}}");
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// One case folder.
 #[derive(Clone, Debug)]
 pub struct Case {

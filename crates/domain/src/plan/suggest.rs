@@ -2,14 +2,17 @@
 //! to more than any other text.
 //!
 //! **Invariant:** an offered suggestion replaces exactly the added lines that the comment is anchored
-//! to, keeps their brackets balanced, and adds no URL, no long opaque text and no character outside
-//! ASCII that those lines do not have.
+//! to, keeps their brackets balanced, and adds no URL, no long opaque text, no character outside ASCII and
+//! no placeholder of ours that those lines do not have.
 
 use crate::anchor::{Anchor, FileLines, ShownLine, Wanted};
 use crate::review::Side;
 
 /// Text without a break that is this long can hide a secret or a payload.
 const MAX_OPAQUE_CHARS: usize = 24;
+/// How the places begin at which something was taken out of a text: of what a model wrote, and of what it was
+/// shown.
+const PLACEHOLDERS: [&str; 2] = ["[redacted: ", "[masked: "];
 /// Files whose change has effects that a reader of one line does not see: exact names.
 const GUARDED_NAMES: [&str; 20] = [
     ".gitattributes",
@@ -65,6 +68,9 @@ pub(super) fn may_offer(
         && replaced.iter().all(ShownLine::is_changed)
         && balance(text) == balance(&old)
         && !adds_url(text, &old)
+        && PLACEHOLDERS
+            .iter()
+            .all(|placeholder| !text.contains(placeholder) || old.contains(placeholder))
         && text.chars().all(|c| c.is_ascii() || old.contains(c))
         && opaque_runs(text).all(|run| old.contains(run) || message.contains(run))
         && !same_text(text, &old)

@@ -6,8 +6,9 @@
 use super::words::{self, Words};
 use super::{comment, coverage};
 use crate::anchor::OffDiff;
+use crate::checks::Check;
 use crate::code::DropReason;
-use crate::plan::{CoverageReport, Draft, ItemFate, JobFacts, ReadReview, Tally};
+use crate::plan::{CoverageReport, Draft, ItemFate, JobFacts, ReadReview, Source, Tally};
 use crate::review::{Outcome, Severity};
 
 const MAX_SUMMARY_CHARS: usize = 500;
@@ -170,12 +171,22 @@ fn by_severity(all: &[Severity]) -> String {
     parts.join(", ")
 }
 
-/// The model's own summary, as a quotation. Left out of a failed review: it would be about nothing.
+/// The model's own summary, as a quotation. Left out of a failed review: it would be about nothing. Left out also
+/// where the change works on its reviewer: a finding has a place at which it can be checked, a general word of
+/// praise has none.
 fn summary(what: &ReviewBody<'_>) -> String {
     let Some(read) = what.review.filter(|_| what.coverage.read() > 0) else {
         return String::new();
     };
+    // Cleaned in any case: what is taken out of it is counted, and is an alarm.
     let text = what.words.prose(&read.review.summary, MAX_SUMMARY_CHARS);
+    let is_worked_on = what.drafts.iter().any(|draft| {
+        draft.source == Source::Floor
+            && Check::parse(draft.category).is_some_and(Check::addresses_reviewer)
+    });
+    if is_worked_on {
+        return String::new();
+    }
     let quoted: Vec<String> = text
         .lines()
         .map(|line| format!("> {line}").trim_end().to_owned())

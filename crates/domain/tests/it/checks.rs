@@ -2,42 +2,12 @@
 
 use std::path::PathBuf;
 
-use mirilla_casekit::repo_path;
+use mirilla_casekit::{NOISE, made_up, repo_path};
 use mirilla_diff::parse;
 use mirilla_domain::checks::{Check, Floor, floor};
 use mirilla_domain::plan::FloorHit;
 use mirilla_domain::review::{Severity, Side};
 use proptest::prelude::*;
-
-/// Letters and digits that look generated.
-const NOISE: &str = "q7Zt2Lk9Xw4Rb8Vn3Hs6Jd1Gf5Pm0Yc7Tq2Ke9Wa4Ru8Nx3Bv6Lz1Sd5Fh0Jg7Mk2Qp9Xc4";
-const UPPER: &str = "Q3EGVZ2LKT5WXB7N";
-const HEX: &str = "3f8a1c9e72b4d06587e1f0a9c2d4b6384c6e80a1b2c3d5f7";
-
-/// Puts the made-up values into a fixture.
-fn expand(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        out.push_str(before);
-        let (code, tail) = after.split_once("}}").unwrap_or((after, ""));
-        let (set, len) = code.split_once(':').unwrap_or(("", code));
-        if let Ok(len) = len.parse::<usize>() {
-            let noise = match set {
-                "upper" => UPPER,
-                "hex" => HEX,
-                _ => NOISE,
-            };
-            out.push_str(&noise[..len]);
-        } else {
-            // A template of another kind belongs to the fixture.
-            out.push_str(&format!("{{{{{code}}}}}"));
-        }
-        rest = tail;
-    }
-    out.push_str(rest);
-    out
-}
 
 /// One fixture: its expectations and its diff.
 struct Fixture {
@@ -96,7 +66,7 @@ fn fixtures(check: Check, dir: &str) -> Vec<Fixture> {
     files
         .into_iter()
         .map(|file| {
-            let text = expand(&std::fs::read_to_string(&file).unwrap());
+            let text = made_up(&std::fs::read_to_string(&file).unwrap());
             let start = text.find("diff --git").unwrap();
             let expected = text[..start]
                 .lines()

@@ -16,6 +16,7 @@ mod carry;
 mod cases;
 mod crash;
 mod deliveries;
+mod drills;
 mod eyes;
 mod heads;
 mod intake;

@@ -5,4 +5,4 @@ mod host;
 mod ports;
 
 pub(crate) use gate::{Gate, KillAt, When};
-pub(crate) use host::{Ended, Host, KEEP_RUNS, REPO, Story, TWO_DEFECTS};
+pub(crate) use host::{Ended, Host, KEEP_RUNS, REPO, Story, TWO_DEFECTS, marker_key};

@@ -115,6 +115,17 @@ pub(crate) struct Host {
 impl Host {
     /// A host with an App on `acme` and one open pull request whose webhook nobody took yet.
     pub(crate) fn new(story: Story) -> Self {
+        let pull = OpenPull::new("dana", "change", "A change");
+        Self::open(story.base, story.head, "change", pull)
+    }
+
+    /// The same with a pull request of the branch `change`, whose commit has this message.
+    pub(crate) fn open<T: AsRef<str>>(
+        base: &[(T, T)],
+        head: &[(T, T)],
+        message: &str,
+        pull: OpenPull,
+    ) -> Self {
         let options = SimOptions {
             start_at: Some("2026-11-29T10:00:00Z".parse().unwrap()),
             ..SimOptions::default()
@@ -126,15 +137,13 @@ impl Host {
         github.create_repo(REPO, &RepoOptions::default()).unwrap();
         let installation = github.install("acme", InstallOptions::default()).unwrap();
         github
-            .commit(REPO, "main", &commit("before", story.base))
+            .commit(REPO, "main", &commit("before", base))
             .unwrap();
         github
-            .commit(REPO, "change", &commit("change", story.head))
+            .commit(REPO, "change", &commit(message, head))
             .unwrap();
         drop(github.take_deliveries());
-        let pr = github
-            .open_pull(REPO, OpenPull::new("dana", "change", "A change"))
-            .unwrap();
+        let pr = github.open_pull(REPO, pull).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
         DataDir::create(&data).unwrap();
@@ -552,7 +561,7 @@ impl Host {
                 };
                 let settings = PostSettings {
                     policy: self.policy.clone(),
-                    marker_key: MarkerKey::new(&[7; 32]).unwrap(),
+                    marker_key: marker_key(),
                     redactor: Redactor::default(),
                     write_grace: Duration::from_secs(60),
                     keep_runs: self.keep_runs,
@@ -633,6 +642,11 @@ impl Host {
     }
 }
 
+/// The poster's key.
+pub(crate) fn marker_key() -> MarkerKey {
+    MarkerKey::new(&[7; 32]).unwrap()
+}
+
 fn gated<'a, P>(port: &'a P, gate: &Arc<Gate>) -> Gated<&'a P> {
     Gated {
         port,
@@ -640,10 +654,10 @@ fn gated<'a, P>(port: &'a P, gate: &Arc<Gate>) -> Gated<&'a P> {
     }
 }
 
-fn commit(message: &str, files: &[(&str, &str)]) -> Commit {
+fn commit<T: AsRef<str>>(message: &str, files: &[(T, T)]) -> Commit {
     files
         .iter()
         .fold(Commit::by("dana", message), |commit, (path, text)| {
-            commit.write(path, text)
+            commit.write(path.as_ref(), text.as_ref())
         })
 }
