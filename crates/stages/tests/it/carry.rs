@@ -443,6 +443,35 @@ async fn a_changed_setting_rule_or_model_reads_everything_again() {
 }
 
 #[tokio::test]
+async fn answers_in_a_checkpoint_count_for_the_same_questions_only() {
+    let undisturbed = host(TWO_CHUNKS);
+    let names = reviewed(&undisturbed).await;
+    let written = names.iter().position(|name| *name == "artifacts.put_new");
+    for (changed, questions) in [(false, 2), (true, 4)] {
+        let mut host = host(TWO_CHUNKS);
+        let delivery = host.deliveries().remove(0);
+        let call = u64::try_from(written.unwrap()).unwrap();
+        let when = When::Before;
+        let gate = Arc::new(Gate::killing(KillAt { call, when }));
+        assert_eq!(host.deliver_and_run(&gate, &delivery).await, Ended::Killed);
+        assert_eq!(asked(&host), 2);
+        host.restart();
+        if changed {
+            host.policy.max_tokens = 3_999;
+        }
+        assert_eq!(host.run(&Arc::new(Gate::open())).await, Ended::Quiet);
+        assert_eq!(asked(&host), questions, "changed: {changed}");
+        let (review, _) = self::written(&host, 0).await;
+        let sight = review.sight.unwrap();
+        assert_eq!(sight.chunks.len(), 2);
+        assert_eq!(
+            review.turns as usize, questions,
+            "what was paid is not forgotten"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_second_push_killed_at_any_call_ends_as_if_it_had_not_been() {
     let second = |host: &Host| {
         let moved = format!("import db\n\n{ORDERS}");
