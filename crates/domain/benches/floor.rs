@@ -75,6 +75,25 @@ const COMPETITORS: [Competitor; 4] = [
     },
 ];
 
+/// What the patterns, and the code around them, would go over again and again if they could.
+const HOSTILE: &[&str] = &[
+    "://",
+    "a://b:c",
+    "-----BEGIN ",
+    "ignore all ",
+    "token=\"a1",
+    "secret: ",
+    "eyJaaaaaaaa.",
+    "sk-",
+    "it('",
+    "assert ",
+    "\u{202e}",
+    "_auth=",
+    "xox",
+    "ghp_",
+    "Authorization: Bearer a1",
+];
+
 fn main() {
     // Cargo passes `--bench`.
     let files: Vec<String> = std::env::args()
@@ -83,6 +102,7 @@ fn main() {
         .collect();
     if files.is_empty() {
         measure("generated", &corpus::generate(BYTES));
+        hostile();
     }
     for file in files {
         measure(&file, &std::fs::read(&file).unwrap());
@@ -122,6 +142,29 @@ fn measure(name: &str, input: &[u8]) {
             rate(best),
             middle(&ratios)
         );
+    }
+}
+
+/// One line of the same again and again: if time grew with the square of its length, the rate at four times
+/// the length would be a quarter.
+fn hostile() {
+    println!("\none long line of     MB/s    of 4 times the length, MB/s");
+    for unit in HOSTILE {
+        let rate = |times: usize| {
+            let line = unit.repeat(times);
+            let diff = format!(
+                "diff --git a/a_test.js b/a_test.js\n--- a/a_test.js\n+++ b/a_test.js\n@@ -0,0 +1 @@\n+{line}\n"
+            );
+            let seconds: Vec<f64> = (0..ROUNDS)
+                .map(|_| {
+                    let start = thread_cpu();
+                    black_box((COMPETITORS[0].run)(black_box(diff.as_bytes())));
+                    thread_cpu() - start
+                })
+                .collect();
+            diff.len() as f64 / middle(&seconds) / 1e6
+        };
+        println!("{:24?} {:>8.0} {:>8.0}", unit, rate(4_000), rate(16_000));
     }
 }
 
