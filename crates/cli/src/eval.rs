@@ -26,14 +26,13 @@ use mirilla_domain::price::PriceTable;
 use mirilla_domain::review::Fate;
 use mirilla_domain::settings::OperatorPolicy;
 use mirilla_domain::snapshot::TrustedFiles;
-use mirilla_model::AnthropicModel;
 use mirilla_ports::Model;
 
 use crate::arguments;
 use crate::failure::Failure;
 use crate::output;
 use crate::rehearsal::{Bench, Reader, Rehearsed, Subject};
-use crate::settings::{self, Environment, ModelAccess};
+use crate::settings::{self, Environment, Provider};
 use answers::Recording;
 use corpus::{Case, Corpus};
 use models::{Recorder, Replay};
@@ -106,7 +105,7 @@ impl Results {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &arguments::Eval, environment: &Environment) -> Result<ExitCode> {
-    let (access, policy) = settings::preview(environment).map_err(|problems| {
+    let (provider, policy) = settings::preview(environment).map_err(|problems| {
         Failure::usage(format!(
             "the settings cannot be used: {}",
             problems.join("; ")
@@ -118,16 +117,16 @@ pub(crate) fn run(arguments: &arguments::Eval, environment: &Environment) -> Res
         arguments.repositories.as_deref(),
     )?;
     let bench = Bench::set_up()?;
-    let access = access.filter(|_| arguments.ask);
-    if arguments.ask && access.is_none() {
+    let provider = provider.filter(|_| arguments.ask);
+    if arguments.ask && provider.is_none() {
         return Err(
             Failure::usage("there is no model to ask: ANTHROPIC_API_KEY is not set")
                 .hint("leave out `--ask` to replay recorded answers, or use `--oracle`")
                 .into(),
         );
     }
-    let model = match &access {
-        Some(access) => Some(asked(&bench, access, arguments, &policy, &corpus)?),
+    let model = match &provider {
+        Some(provider) => Some(asked(&bench, provider, arguments, &policy, &corpus)?),
         None => None,
     };
     let results = Run {
@@ -140,10 +139,10 @@ pub(crate) fn run(arguments: &arguments::Eval, environment: &Environment) -> Res
             (false, true) => Answers::Oracle,
             (false, false) => Answers::Recorded,
         },
-        asked: access
+        asked: provider
             .as_ref()
-            .zip(model.as_ref())
-            .map(|(access, model)| -> (&dyn Model, &str) { (model, access.api_key.reveal()) }),
+            .zip(model.as_deref())
+            .map(|(provider, model)| (model, provider.secret())),
     }
     .all(corpus)?;
     match arguments.format {
@@ -162,11 +161,11 @@ pub(crate) fn run(arguments: &arguments::Eval, environment: &Environment) -> Res
 /// Returns the model that is asked, and says what that may cost.
 fn asked(
     bench: &Bench,
-    access: &ModelAccess,
+    provider: &Provider,
     arguments: &arguments::Eval,
     policy: &OperatorPolicy,
     corpus: &Corpus,
-) -> Result<AnthropicModel> {
+) -> Result<Box<dyn Model>> {
     PriceTable::shipped()
         .rates(&policy.model, 0)
         .map_err(|error| Failure::usage(error.to_string()))?;
@@ -176,7 +175,7 @@ fn asked(
         corpus.cases.len(),
         arguments.max_usd
     ));
-    bench.anthropic(access, policy)
+    bench.model(provider, policy)
 }
 
 /// One run over a corpus.
@@ -186,8 +185,8 @@ struct Run<'a> {
     policy: &'a OperatorPolicy,
     environment: &'a Environment,
     answers: Answers,
-    /// The model, and the key that it is asked with.
-    asked: Option<(&'a dyn Model, &'a str)>,
+    /// The model, and the key that it is asked with, if there is one.
+    asked: Option<(&'a dyn Model, Option<&'a str>)>,
 }
 
 /// What one change brought.
@@ -264,7 +263,7 @@ impl Run<'_> {
         };
         match (self.answers, self.asked) {
             (Answers::Asked, Some((model, secret))) => {
-                self.read(subject, model, Some(secret), self.purses(case)?)
+                self.read(subject, model, secret, self.purses(case)?)
             }
             (Answers::Oracle, _) => {
                 let oracle = Oracle::new(self.policy.model.clone(), case);

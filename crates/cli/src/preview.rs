@@ -72,15 +72,15 @@ pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> R
         .transpose()?;
     let bench = Bench::set_up()?;
     let asked = match &model {
-        Some(access) => Some(bench.anthropic(access, &policy)?),
+        Some(access) => Some(bench.model(access, &policy)?),
         None => None,
     };
     let reader = asked
-        .as_ref()
+        .as_deref()
         .zip(model.as_ref())
         .map(|(asked, access)| Reader {
             model: asked,
-            secret: Some(access.api_key.reveal()),
+            secret: access.secret(),
             purses: vec![CappedPurse {
                 purse: Purse::Review(subject.job.clone()),
                 cap: policy.max_usd,

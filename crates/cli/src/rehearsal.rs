@@ -27,13 +27,14 @@ use mirilla_domain::settings::{OperatorPolicy, Policy};
 use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, TrustedFiles};
 use mirilla_domain::thread::Existing;
 use mirilla_local::{DataDir, DirArtifacts, LocalMeter};
-use mirilla_model::{AnthropicModel, AnthropicSettings};
+use mirilla_model::{AnthropicModel, AnthropicSettings, BedrockModel, BedrockSettings};
 use mirilla_ports::{Artifacts as _, Clock, Heads, LedgerError, Model, OpenSource};
+use mirilla_stack::Session;
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings, effective_policy};
 use mirilla_system::{OsEntropy, SystemClock};
 
 use crate::git;
-use crate::settings::ModelAccess;
+use crate::settings::Provider;
 
 /// The longest one review may take.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
@@ -123,23 +124,34 @@ impl Bench {
         self.clock.as_ref()
     }
 
-    /// Returns the model that a key gives access to.
-    pub(crate) fn anthropic(
+    /// Returns the model that is asked.
+    pub(crate) fn model(
         &self,
-        access: &ModelAccess,
+        provider: &Provider,
         operator: &OperatorPolicy,
-    ) -> Result<AnthropicModel> {
-        let mut anthropic = AnthropicSettings::new(
-            access.endpoint.clone(),
-            access.api_key.to_secret_string(),
-            operator.model.clone(),
-        );
-        anthropic.max_tokens = operator.max_tokens;
-        Ok(AnthropicModel::new(
-            anthropic,
-            Arc::<SystemClock>::clone(&self.clock),
-            Arc::<OsEntropy>::clone(&self.entropy),
-        )?)
+    ) -> Result<Box<dyn Model>> {
+        let clock = Arc::<SystemClock>::clone(&self.clock);
+        let entropy = Arc::<OsEntropy>::clone(&self.entropy);
+        let model = operator.model.clone();
+        Ok(match provider {
+            Provider::Messages(access) => {
+                let key = access.api_key.to_secret_string();
+                let mut anthropic = AnthropicSettings::new(access.endpoint.clone(), key, model);
+                anthropic.max_tokens = operator.max_tokens;
+                Box::new(AnthropicModel::new(anthropic, clock, entropy)?)
+            }
+            Provider::Bedrock { model_id } => {
+                let mut bedrock = BedrockSettings::new(model_id, model);
+                bedrock.max_tokens = operator.max_tokens;
+                let session = self.runtime.block_on(Session::open())?;
+                Box::new(BedrockModel::new(
+                    bedrock,
+                    session.config(),
+                    clock,
+                    entropy,
+                )?)
+            }
+        })
     }
 
     /// Reviews a change; without a reader only the deterministic checks say something.

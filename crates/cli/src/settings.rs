@@ -6,6 +6,8 @@
 //! **Invariant:** nothing here comes from a repository, and no child is told a secret it does not
 //! need.
 
+mod children;
+mod provider;
 mod timings;
 
 use std::collections::BTreeMap;
@@ -14,10 +16,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
-use mirilla_stages::mint::Reach;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub(crate) use children::{
+    AppSettings, CollectorSettings, IntakeChildSettings, MinterSettings, PosterSettings,
+    ReviewerSettings, SweeperSettings,
+};
+pub(crate) use provider::{ModelAccess, Provider};
 pub(crate) use timings::Timings;
 use timings::days;
 
@@ -57,6 +63,9 @@ pub(crate) struct Variable {
     /// What it takes, with the default.
     pub(crate) form: &'static str,
 }
+
+/// Names the model on Bedrock.
+const BEDROCK: &str = "MIRILLA_BEDROCK_MODEL_ID";
 
 /// Every variable that is read.
 pub(crate) const VARIABLES: &[Variable] = &[
@@ -123,6 +132,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
     Variable {
         name: "MIRILLA_MODEL_URL",
         form: "the Messages API's base URL; default `https://api.anthropic.com`",
+    },
+    Variable {
+        name: BEDROCK,
+        form: "the id or ARN of a model or inference profile on Amazon Bedrock, asked instead of the Messages API with the AWS credentials of the environment; `mirilla review` and `mirilla eval` only",
     },
     Variable {
         name: "MIRILLA_POLICY_FILE",
@@ -214,15 +227,6 @@ pub(crate) enum TokenFrom {
     Fixed(Secret),
 }
 
-/// How the model is reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ModelAccess {
-    /// The Messages API's base URL.
-    pub(crate) endpoint: Url,
-    /// The key.
-    pub(crate) api_key: Secret,
-}
-
 /// Everything `mirilla serve` needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostSettings {
@@ -259,73 +263,6 @@ pub(crate) struct WebhookSecrets {
     pub(crate) previous: Option<(Secret, i64)>,
 }
 
-/// What the intake child is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct IntakeChildSettings {
-    pub(crate) data_dir: PathBuf,
-    pub(crate) listen: SocketAddr,
-    pub(crate) allowed_accounts: Vec<String>,
-    pub(crate) webhook: WebhookSecrets,
-    pub(crate) listen_beyond_loopback: bool,
-    pub(crate) enterprise: bool,
-    pub(crate) timings: Timings,
-}
-
-/// What the collector child is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CollectorSettings {
-    pub(crate) data_dir: PathBuf,
-    pub(crate) github: GithubAccess,
-    pub(crate) token: TokenFrom,
-    pub(crate) policy: OperatorPolicy,
-    pub(crate) timings: Timings,
-}
-
-/// What a reviewer child is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ReviewerSettings {
-    pub(crate) order: crate::serve::protocol::ReviewOrder,
-    pub(crate) model: Option<ModelAccess>,
-    pub(crate) policy: OperatorPolicy,
-    pub(crate) timings: Timings,
-}
-
-/// What the poster child is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PosterSettings {
-    pub(crate) data_dir: PathBuf,
-    pub(crate) github: GithubAccess,
-    pub(crate) token: TokenFrom,
-    pub(crate) marker_key: Secret,
-    pub(crate) policy: OperatorPolicy,
-    pub(crate) timings: Timings,
-}
-
-/// What the sweeper child is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SweeperSettings {
-    pub(crate) data_dir: PathBuf,
-    /// Whether there is an App, and with it a record of webhooks to look at.
-    pub(crate) deliveries: bool,
-    pub(crate) allowed_accounts: Vec<String>,
-    pub(crate) timings: Timings,
-}
-
-/// The App, as those children are told that act as it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct AppSettings {
-    pub(crate) github: GithubAccess,
-    pub(crate) app_id: String,
-    pub(crate) key: Secret,
-}
-
-/// What a minter child is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct MinterSettings {
-    pub(crate) reach: Reach,
-    pub(crate) app: AppSettings,
-}
-
 /// The environment as a value.
 pub(crate) type Environment = BTreeMap<String, String>;
 
@@ -358,15 +295,20 @@ pub(crate) fn host(environment: &Environment) -> Result<HostSettings, Vec<String
     }
 }
 
-/// Reads what `mirilla review` needs: how the model is reached, if there is a key, and the policy.
+/// Reads what `mirilla review` needs: who is asked, if anybody, and the policy.
 pub(crate) fn preview(
     environment: &Environment,
-) -> Result<(Option<ModelAccess>, OperatorPolicy), Vec<String>> {
+) -> Result<(Option<Provider>, OperatorPolicy), Vec<String>> {
     let mut reader = Reader {
         environment,
         problems: Vec::new(),
     };
-    let settings = (reader.model(), reader.policy());
+    let bedrock = reader.get(BEDROCK).map(ToOwned::to_owned);
+    let provider = match bedrock {
+        Some(model_id) => Some(Provider::Bedrock { model_id }),
+        None => reader.model().map(Provider::Messages),
+    };
+    let settings = (provider, reader.policy());
     if reader.problems.is_empty() {
         Ok(settings)
     } else {
@@ -441,6 +383,7 @@ impl Reader<'_> {
                 .map(|slug| format!("{slug}[bot]")),
             _ => None,
         };
+        self.no_bedrock();
         let model = self.model();
         let policy = self.policy();
         let data_dir = PathBuf::from(self.get("MIRILLA_DATA_DIR").unwrap_or("mirilla-data"));
@@ -561,6 +504,15 @@ impl Reader<'_> {
             self.problem(name, "is not a URL");
         }
         parsed
+    }
+
+    /// A reviewer's process on this host is confined to its files and one port, and has no AWS credentials.
+    fn no_bedrock(&mut self) {
+        if self.get(BEDROCK).is_some() {
+            self.problems.push(format!(
+                "{BEDROCK} is for `mirilla review` and for a stack; on one host set ANTHROPIC_API_KEY instead"
+            ));
+        }
     }
 
     fn model(&mut self) -> Option<ModelAccess> {

@@ -228,8 +228,9 @@ pub fn calls_affordable(left: PicoUsd, worst: PicoUsd) -> u64 {
     left.get().checked_div(worst.get()).unwrap_or(u64::MAX)
 }
 
-/// Returns a Bedrock model id as the plain name that prices are listed under.
-fn plain_name(model: &str) -> &str {
+/// Returns a Bedrock model id, or an ARN that ends in one, as the plain name that prices are listed under.
+pub fn plain_name(model: &str) -> &str {
+    let model = model.rsplit_once('/').map_or(model, |(_, id)| id);
     let name = ["us.", "eu.", "apac.", "au.", "ca.", "jp.", "global."]
         .iter()
         .find_map(|region| model.strip_prefix(region))

@@ -18,7 +18,7 @@ use crate::capability::Capability;
 use crate::conversation::{Provider, converse};
 use crate::retry::{Patience, with_patience};
 use crate::settings::{AnthropicSettings, SettingsError};
-use crate::wire::{Asked, Failure, Lost, ModelName, Reply, ReplyHead, TurnRequest};
+use crate::wire::{Asked, BadQuestion, Failure, Lost, ModelName, Reply, ReplyHead, TurnRequest};
 use crate::wire::{read_failure, read_reply, request_body};
 
 /// Largest answer that is read: 128,000 tokens of text stay well below it.
@@ -131,11 +131,7 @@ impl Provider for AnthropicModel {
             self.settings.effort,
             self.settings.max_tokens,
         )
-        .map_err(|bad| ModelError::Rejected {
-            status: 0,
-            kind: bad.to_string(),
-            hint: bad.hint(),
-        })?;
+        .map_err(BadQuestion::into_error)?;
         let body = Bytes::from(body);
         let patience = Patience {
             clock: self.clock.as_ref(),

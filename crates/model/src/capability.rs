@@ -5,7 +5,7 @@
 //! **Invariant:** every model in [`KNOWN`] obeys an answer schema (`output_config.format`); one that
 //! does not is not listed, so that it is refused at start instead of at the first bad answer.
 
-use crate::settings::Effort;
+use crate::settings::{Effort, MAX_TOKENS_WITHOUT_STREAM, SettingsError};
 
 /// What one model can do.
 ///
@@ -100,6 +100,27 @@ impl Capability {
     /// Returns whether the model accepts this effort; none is always accepted.
     pub const fn accepts(&self, effort: Option<Effort>) -> bool {
         self.effort || effort.is_none()
+    }
+
+    /// Checks how the model is to be asked.
+    pub(crate) fn check_question(
+        &self,
+        effort: Option<Effort>,
+        max_tokens: u32,
+    ) -> Result<(), SettingsError> {
+        if !self.accepts(effort) {
+            return Err(SettingsError::NoEffort {
+                model: self.id.to_owned(),
+            });
+        }
+        let limit = MAX_TOKENS_WITHOUT_STREAM.min(self.max_output_tokens);
+        if max_tokens == 0 || max_tokens > limit {
+            return Err(SettingsError::MaxTokens {
+                value: max_tokens,
+                limit,
+            });
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
-//! Claude over HTTP: the Messages API, the tool loop, refusals, retries and what a call used.
+//! Claude over the Messages API or Amazon Bedrock: the tool loop, refusals, retries and what a call used.
 //!
-//! [`AnthropicModel`] is the port [`mirilla_ports::Model`] over HTTP. A question becomes a conversation in
+//! [`AnthropicModel`] and [`BedrockModel`] are the port [`mirilla_ports::Model`] over the two; what differs
+//! is how a call is addressed, signed and refused. A question becomes a conversation in
 //! [`conversation`], which knows neither the transport nor what it is about; the tools it may use have typed
 //! arguments by way of [`toolset`]. What is sent and how a reply is read is in [`wire`], pure functions over
 //! bytes; when to try again is in `retry`; which models can be asked at all is data in [`capability`].
@@ -22,10 +23,12 @@ pub mod toolset;
 pub mod wire;
 
 mod anthropic;
+mod bedrock;
 mod probe;
 mod retry;
 
 pub use anthropic::AnthropicModel;
+pub use bedrock::{BedrockModel, BedrockSettings};
 pub use capability::{Capability, UnknownModel, check_model};
 pub use conversation::{Provider, converse};
 pub use probe::{ModelFacts, ProbeError, probe};

@@ -83,6 +83,26 @@ pub enum SettingsError {
     /// The model is not known.
     #[error(transparent)]
     Model(#[from] UnknownModel),
+    /// Bedrock's model id cannot be one.
+    #[error(
+        "the Bedrock model id `{id}` is not a model's or inference profile's id or ARN \
+         (letters, digits, `.`, `:`, `/`, `_` and `-`)"
+    )]
+    BedrockId {
+        /// The refused id, cut to 80 characters.
+        id: String,
+    },
+    /// Bedrock's model id names another model than the one that is priced.
+    #[error(
+        "the Bedrock model id names `{named}`, but the model is set to `{model}`, whose prices \
+         and limits would be used; set both to the same"
+    )]
+    OtherModel {
+        /// What the id names.
+        named: String,
+        /// The model.
+        model: String,
+    },
     /// The endpoint cannot be one.
     #[error("the model endpoint `{endpoint}` {problem}")]
     Endpoint {
@@ -132,6 +152,15 @@ pub enum SettingsError {
         /// Which one.
         what: &'static str,
     },
+}
+
+pub(crate) fn check_timeouts(connect: Duration, request: Duration) -> Result<(), SettingsError> {
+    for (what, time) in [("connect", connect), ("request", request)] {
+        if time.is_zero() {
+            return Err(SettingsError::Timeout { what });
+        }
+    }
+    Ok(())
 }
 
 const fn stream_note(limit: u32) -> &'static str {
@@ -206,26 +235,8 @@ impl AnthropicSettings {
                 value: value.take(40).collect(),
             });
         }
-        if !capability.accepts(self.effort) {
-            return Err(SettingsError::NoEffort {
-                model: self.model.clone(),
-            });
-        }
-        let limit = MAX_TOKENS_WITHOUT_STREAM.min(capability.max_output_tokens);
-        if self.max_tokens == 0 || self.max_tokens > limit {
-            return Err(SettingsError::MaxTokens {
-                value: self.max_tokens,
-                limit,
-            });
-        }
-        for (what, time) in [
-            ("connect", self.connect_timeout),
-            ("request", self.request_timeout),
-        ] {
-            if time.is_zero() {
-                return Err(SettingsError::Timeout { what });
-            }
-        }
+        capability.check_question(self.effort, self.max_tokens)?;
+        check_timeouts(self.connect_timeout, self.request_timeout)?;
         Ok(capability)
     }
 

@@ -9,7 +9,7 @@ mod request;
 mod response;
 mod usage;
 
-pub use failure::{Failure, ReplyHead, read_failure};
+pub use failure::{Failure, ReplyHead, read_bedrock_failure, read_failure};
 pub use request::{
     BadQuestion, Exchange, MAX_CACHE_POINTS, ModelName, ToolChoice, ToolResult, TurnRequest,
     request_body,

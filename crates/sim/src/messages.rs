@@ -6,6 +6,7 @@
 //! [`Prompt::tokens`]), prices are the real ones, and [`Messages::charged`] is what the provider
 //! would bill, whether the answer arrived or not. It knows its own turns when they come back, so that a
 //! conversation with tools must hold what it said, a result for each of its calls, and the same tools.
+//! It is also Bedrock's `InvokeModel`: the same answers, with that service's address, signature and errors.
 //!
 //! ```text
 //! let model = sim.messages();
@@ -32,6 +33,7 @@ use crate::server::Api;
 
 mod answers;
 mod api;
+mod bedrock;
 mod books;
 mod cache;
 mod check;
@@ -48,6 +50,7 @@ mod tokens;
 pub use books::{Charged, ModelCall, ModelUsage};
 pub use finding::SimFinding;
 pub use prompt::Prompt;
+use script::About;
 pub use script::{Otherwise, Scripted};
 
 /// How the simulated Messages API is set up.
@@ -55,12 +58,16 @@ pub use script::{Otherwise, Scripted};
 pub struct MessagesOptions {
     /// The one key it accepts; made up.
     pub api_key: String,
+    /// The one access key id that may sign a call of Bedrock's; made up. Signatures are looked at, not
+    /// computed.
+    pub access_key_id: String,
 }
 
 impl Default for MessagesOptions {
     fn default() -> Self {
         Self {
             api_key: "sk-ant-sim-made-up-Zq7Vt2Lx9Kd4".to_owned(),
+            access_key_id: "AKIAMADEUPFORTHESIM0".to_owned(),
         }
     }
 }
@@ -134,8 +141,13 @@ impl Messages {
         &self.0.options.api_key
     }
 
+    /// Returns the access key id that may sign a call of Bedrock's.
+    pub fn access_key_id(&self) -> &str {
+        &self.0.options.access_key_id
+    }
+
     /// Returns the fault script. Routes: `POST /v1/messages`, `POST /v1/messages/count_tokens`,
-    /// `GET /v1/models`, `GET /v1/models/{id}`.
+    /// `GET /v1/models`, `GET /v1/models/{id}`, `POST /model/{id}/invoke`.
     pub fn faults(&self) -> &Faults {
         &self.0.faults
     }
@@ -154,7 +166,25 @@ impl Messages {
         matches: impl Fn(&Prompt) -> bool + Send + 'static,
         answer: Scripted,
     ) {
-        self.0.script().once(label, Box::new(matches), answer);
+        let matches = Box::new(matches);
+        self.0.script().once(About::Code, label, matches, answer);
+    }
+
+    /// Scripts the answer to the next question whether a change does what its author says. Without one
+    /// nothing is added.
+    pub fn answer_intent(&self, answer: Scripted) {
+        let any = Box::new(|_: &Prompt| true);
+        self.0
+            .script()
+            .once(About::Intent, "the stated intent", any, answer);
+    }
+
+    /// Scripts the answer to the next second look. Without one every finding holds.
+    pub fn answer_second_look(&self, answer: Scripted) {
+        let any = Box::new(|_: &Prompt| true);
+        self.0
+            .script()
+            .once(About::Findings, "the second look", any, answer);
     }
 
     /// Scripts the answer to every request that matches and has no single answer.

@@ -83,6 +83,11 @@ impl Session {
         self.config.endpoint_url()
     }
 
+    /// Returns region, credentials and connections, for a client of another service.
+    pub const fn config(&self) -> &SdkConfig {
+        &self.config
+    }
+
     /// Returns the region's name.
     pub fn region(&self) -> &str {
         self.config.region().map_or("", Region::as_ref)

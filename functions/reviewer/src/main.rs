@@ -13,9 +13,10 @@ use mirilla_aws::{
 use mirilla_domain::price::PriceTable;
 use mirilla_domain::redact::Redactor;
 use mirilla_lambda::{Environment, Settings};
-use mirilla_model::{AnthropicModel, AnthropicSettings};
+use mirilla_model::settings::DEFAULT_ENDPOINT;
+use mirilla_model::{AnthropicModel, AnthropicSettings, BedrockModel, BedrockSettings};
 use mirilla_ports::queue::QueueName;
-use mirilla_ports::{Artifacts, Clock, Grants};
+use mirilla_ports::{Artifacts, Clock, Grants, Model};
 use mirilla_reviewer::{OpenGranted, State, VARIABLES, handle};
 use mirilla_stages::review::ReviewSettings;
 use mirilla_system::{OsEntropy, SystemClock};
@@ -32,40 +33,53 @@ fn main() -> ExitCode {
 async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     environment.refuse_strangers(VARIABLES)?;
     let mut settings = Settings::of(&environment);
-    let [heads, meter, bucket, key] = [
+    let [heads, meter, bucket] = [
         "MIRILLA_HEADS_TABLE",
         "MIRILLA_METER_TABLE",
         "MIRILLA_BUCKET",
-        "MIRILLA_MODEL_KEY_ARN",
     ]
     .map(|name| settings.required(name));
+    let provider = match settings.optional("MIRILLA_BEDROCK_MODEL_ID") {
+        Some(model_id) => Provider::Bedrock { model_id },
+        None => Provider::Anthropic {
+            key: settings.required("MIRILLA_MODEL_KEY_ARN"),
+            endpoint: settings
+                .optional("MIRILLA_MODEL_URL")
+                .unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned()),
+        },
+    };
     let urls = QueueUrls {
         review: Some(settings.required("MIRILLA_REVIEW_QUEUE_URL")),
         ..QueueUrls::default()
     };
-    let endpoint = settings
-        .optional("MIRILLA_MODEL_URL")
-        .unwrap_or_else(|| "https://api.anthropic.com".to_owned());
     let policy = settings.policy();
     settings.finish(())?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy = Arc::new(OsEntropy::open()?);
     let aws = Aws::connect(CredentialSource::Environment).await?;
-    let key = SecretStore::new(aws.secrets()).text(&key).await?;
-    let mut known = vec![("model-key", key.expose_secret().to_owned())];
-    known.extend(environment.own_credentials());
-    let mut anthropic = AnthropicSettings::new(
-        endpoint.parse().context("MIRILLA_MODEL_URL is not a URL")?,
-        key,
-        policy.model.clone(),
-    );
-    anthropic.max_tokens = policy.max_tokens;
-    let model = AnthropicModel::new(
-        anthropic,
-        Arc::clone(&clock),
-        Arc::<OsEntropy>::clone(&entropy),
-    )?;
+    let mut known = environment.own_credentials();
+    let (clock_too, entropy_too) = (Arc::clone(&clock), Arc::<OsEntropy>::clone(&entropy));
+    let model: Arc<dyn Model> = match provider {
+        Provider::Bedrock { model_id } => {
+            let mut bedrock = BedrockSettings::new(model_id, policy.model.clone());
+            bedrock.max_tokens = policy.max_tokens;
+            Arc::new(BedrockModel::new(
+                bedrock,
+                aws.config(),
+                clock_too,
+                entropy_too,
+            )?)
+        }
+        Provider::Anthropic { key, endpoint } => {
+            let key = SecretStore::new(aws.secrets()).text(&key).await?;
+            known.push(("model-key", key.expose_secret().to_owned()));
+            let endpoint = endpoint.parse().context("MIRILLA_MODEL_URL is not a URL")?;
+            let mut anthropic = AnthropicSettings::new(endpoint, key, policy.model.clone());
+            anthropic.max_tokens = policy.max_tokens;
+            Arc::new(AnthropicModel::new(anthropic, clock_too, entropy_too)?)
+        }
+    };
     let meter = Arc::new(DynamoMeter::new(aws.dynamodb(), meter, Arc::clone(&clock)));
     let state = State {
         granted: Arc::new(Granted {
@@ -79,7 +93,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
             SqsQueues::new(aws.sqs(), urls),
             QueueName::Review,
         )),
-        model: Arc::new(model),
+        model,
         settings: ReviewSettings {
             policy,
             prices: PriceTable::shipped(),
@@ -91,7 +105,15 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         telemetry,
     };
     let handle = async |state: &State, event| Ok::<_, Infallible>(handle(state, event).await);
-    Ok(mirilla_lambda::serve(state, handle).await?)
+    Ok(Box::pin(mirilla_lambda::serve(state, handle)).await?)
+}
+
+/// Who is asked, and what it takes.
+enum Provider {
+    /// The Messages API, with the key in this secret.
+    Anthropic { key: String, endpoint: String },
+    /// Bedrock, with the function's own role.
+    Bedrock { model_id: String },
 }
 
 /// The bucket, as far as signed addresses lead into it.

@@ -2,6 +2,7 @@
 
 use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 use mirilla_domain::webhook::WebhookSecret;
+use mirilla_model::BedrockSettings;
 use mirilla_stack::{KeyState, Output, Session, Stack, StackError, Standing};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
@@ -441,6 +442,13 @@ fn policy(stack: &Stack, report: &mut Report) -> OperatorPolicy {
 
 async fn model_key(stack: &Stack, model_id: &str, report: &mut Report) {
     const CHECK: &str = "model-key";
+    if let Some(id) = stack
+        .parameter("BedrockModelId")
+        .filter(|id| !id.is_empty())
+    {
+        bedrock(id, model_id, report);
+        return;
+    }
     let fix = format!("mirilla secret set model-key --stack {}", stack.name());
     let key = match stack.secret(Output::ModelKey).await {
         Ok(Some(key)) if key.expose_secret().trim().is_empty() => None,
@@ -464,6 +472,24 @@ async fn model_key(stack: &Stack, model_id: &str, report: &mut Report) {
             "model",
             format!("ModelUrl is not a URL: {error}"),
             "deploy with another ModelUrl",
+        ),
+    }
+}
+
+/// Checks what can be checked without a question, which would cost something: Bedrock has no other way to
+/// see whether the reviewer's role may ask.
+fn bedrock(id: &str, model: &str, report: &mut Report) {
+    const CHECK: &str = "model";
+    match BedrockSettings::new(id, model).check() {
+        Ok(_) => report.warn(
+            CHECK,
+            format!("{id} is asked on Bedrock for {model}; whether it answers was not tried"),
+            "see that this account has access to the model in this region, then open a pull request",
+        ),
+        Err(error) => report.fail(
+            CHECK,
+            error.to_string(),
+            "deploy with another BedrockModelId or Model",
         ),
     }
 }

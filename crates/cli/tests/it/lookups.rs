@@ -50,6 +50,27 @@ fn a_confined_reviewer_reads_its_commits_archive() {
     assert!(told.contains("4 +       work0();"), "{told}");
 }
 
+/// The same over Bedrock, where a role stands in for the key.
+#[test]
+fn a_preview_asks_bedrock_with_the_environments_credentials() {
+    let world = World::new();
+    let patch =
+        "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-fn a() {}\n+fn b() {}\n";
+    let messages = world.sim.messages();
+    messages.answer(Scripted::nothing_found());
+    let (url, key) = (messages.url(), messages.access_key_id().to_owned());
+    let set = [
+        ("MIRILLA_BEDROCK_MODEL_ID", "eu.anthropic.claude-sonnet-5-5"),
+        ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url.as_str()),
+        ("AWS_REGION", "eu-central-1"),
+        ("AWS_ACCESS_KEY_ID", key.as_str()),
+        ("AWS_SECRET_ACCESS_KEY", "made-up-secret-key"),
+    ];
+    let (code, stdout, stderr) = mirilla(&["review", "--patch", "-"], patch.as_bytes(), &set);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert_eq!(messages.counts()["POST /model/{id}/invoke"], 1);
+}
+
 #[test]
 fn a_preview_looks_in_the_clone_and_shows_nothing_of_the_working_tree() {
     let world = World::new();

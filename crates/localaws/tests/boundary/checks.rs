@@ -44,6 +44,7 @@ checks! {
     reviewer of template:
         reviewer_has_no_right_in_s3,
         reviewer_reads_the_model_key_and_no_other_secret,
+        reviewer_asks_bedrock_for_claude_and_nothing_else,
         reviewer_reaches_no_minter,
         reviewer_reaches_no_ledger,
         reviewer_sends_to_no_queue,

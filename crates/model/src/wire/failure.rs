@@ -146,7 +146,12 @@ impl Told {
 /// wording is all there is; the second one is what older models say.
 fn says_too_long(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
-    message.contains("prompt is too long") || message.contains("exceed context limit")
+    let ways = [
+        "prompt is too long",
+        "exceed context limit",
+        "input is too long",
+    ];
+    ways.iter().any(|way| message.contains(way))
 }
 
 /// Reads a reply whose status is not 200.
@@ -173,6 +178,51 @@ pub fn read_failure(head: &ReplyHead, body: &[u8]) -> Failure {
         100..=299 => Failure::Lost(Lost::Unclear { status }.into()),
         _ if head.should_retry == Some(true) => unprocessed(),
         _ => rejected(status, &told),
+    }
+}
+
+/// Reads an error of Bedrock's, which has its type in a header and only a message in its body.
+///
+/// See <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html>.
+pub fn read_bedrock_failure(head: &ReplyHead, kind: Option<&str>, body: &[u8]) -> Failure {
+    // The service puts a URL after a colon.
+    let kind = kind.and_then(|kind| kind.split(':').next()).map(plain_name);
+    let message = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    let message = ["message", "Message"]
+        .iter()
+        .find_map(|key| message.get(key).and_then(Value::as_str))
+        .unwrap_or_default();
+    let status = head.status;
+    let rejected = |hint| Failure::Rejected {
+        status,
+        kind: kind.clone().unwrap_or_else(|| "unknown".to_owned()),
+        hint,
+    };
+    match (status, kind.as_deref()) {
+        (400, _) if says_too_long(message) => Failure::TooLong,
+        (413, _) => Failure::TooLong,
+        // Throttled, or the service's own word that it failed.
+        (429, _)
+        | (500, Some("InternalServerException"))
+        | (503, Some("ServiceUnavailableException")) => Failure::Unprocessed {
+            status,
+            retry_after: head.retry_after,
+            give_up: false,
+        },
+        (400, Some("ServiceQuotaExceededException")) => {
+            rejected("the account's quota for this model is used up; raise it in Service Quotas")
+        }
+        (400, _) if message.contains("on-demand throughput") => rejected(
+            "this model is called through an inference profile: set the profile's id or ARN as the Bedrock model id",
+        ),
+        (400, _) => rejected("check the Bedrock model id, the model and its effort"),
+        (401 | 403, _) => rejected(
+            "the role may not call this model: it needs bedrock:InvokeModel on the model and its inference profile, and access to the model in this account and region",
+        ),
+        (404, _) => rejected("check the Bedrock model id, and that this region has it"),
+        // 408: the model took too long; 424: it failed. Neither says that nothing was charged.
+        (408 | 424 | 500..=599 | 100..=299, _) => Failure::Lost(Lost::Unclear { status }.into()),
+        _ => rejected("check the Bedrock model id and the region"),
     }
 }
 

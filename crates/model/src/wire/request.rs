@@ -8,7 +8,7 @@
 //! **Invariant:** the same conversation gives the same bytes, because the provider's cache compares
 //! them; the model's own turns are sent back as they came; and the body has no field beyond those here.
 
-use mirilla_ports::model::{Block, Question};
+use mirilla_ports::model::{Block, ModelError, Question};
 use mirilla_ports::tools::ToolSpec;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -67,6 +67,15 @@ impl BadQuestion {
             Self::CachePoints { .. } => "mark at most four blocks for the cache",
             Self::MaxTokens { .. } => "lower max_tokens or raise the model's setting",
             Self::Schema => "give the answer's schema as a JSON object",
+        }
+    }
+
+    /// Returns it as the refusal of a call that was not made.
+    pub(crate) fn into_error(self) -> ModelError {
+        ModelError::Rejected {
+            status: 0,
+            kind: self.to_string(),
+            hint: self.hint(),
         }
     }
 }

@@ -11,8 +11,8 @@ use mirilla_model::capability::KNOWN;
 use mirilla_model::{AnthropicModel, AnthropicSettings, Toolset};
 use mirilla_ports::clock::{Clock, Entropy};
 use mirilla_ports::model::{
-    Answer, CallGate, Conversation, Go, Limits, Model as _, ModelError, NextCall, Question,
-    StopReason, Stopped, Unanswered,
+    Answer, CallGate, Conversation, Go, Limits, Model, ModelError, NextCall, Question, StopReason,
+    Stopped, Unanswered,
 };
 use mirilla_ports::tools::Toolbox;
 use mirilla_sim::{Otherwise, Scripted, Sim, SimOptions};
@@ -62,9 +62,9 @@ impl CallGate for Open {
 }
 
 /// A simulator and the adapter that is set to it.
-pub(crate) struct Rig {
+pub(crate) struct Rig<M = AnthropicModel> {
     pub(crate) sim: Sim,
-    pub(crate) model: AnthropicModel,
+    pub(crate) model: M,
     clock: Arc<Jumping>,
 }
 
@@ -84,13 +84,24 @@ impl Rig {
         let model = AnthropicModel::new(settings, Arc::<Jumping>::clone(&clock), entropy).unwrap();
         Self { sim, model, clock }
     }
+}
+
+impl<M: Model> Rig<M> {
+    /// Takes an adapter made for a simulator, whose time is the clock's.
+    pub(crate) fn of(sim: Sim, clock: Arc<Jumping>, model: M) -> Self {
+        Self { sim, model, clock }
+    }
 
     /// Asks with an hour of time.
     pub(crate) async fn ask(&self, question: &Question) -> Result<Answer, ModelError> {
         self.ask_within(3_600, question).await
     }
 
-    async fn ask_within(&self, seconds: u64, question: &Question) -> Result<Answer, ModelError> {
+    pub(crate) async fn ask_within(
+        &self,
+        seconds: u64,
+        question: &Question,
+    ) -> Result<Answer, ModelError> {
         let mut open = Open;
         let conversation = Conversation {
             question,
@@ -129,11 +140,11 @@ impl Rig {
         self.ask(&small()).await
     }
 
-    fn waits(&self) -> Vec<u64> {
+    pub(crate) fn waits(&self) -> Vec<u64> {
         self.clock.0.lock().unwrap().clone()
     }
 
-    fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.sim.messages().calls().len()
     }
 }
@@ -143,12 +154,12 @@ pub(crate) fn small() -> Question {
         "required": ["summary"], "properties": {"summary": {"type": "string"}}}))
 }
 
-fn ok() -> Value {
+pub(crate) fn ok() -> Value {
     json!({"summary": "ok"})
 }
 
 /// Describes an error with all its causes.
-fn chain(error: &ModelError) -> String {
+pub(crate) fn chain(error: &ModelError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

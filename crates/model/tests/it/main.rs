@@ -10,6 +10,7 @@
 )]
 
 mod against_sim;
+mod bedrock;
 mod booking;
 mod cases;
 mod failures;

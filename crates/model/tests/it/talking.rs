@@ -23,7 +23,7 @@ struct ReadFile {
     path: String,
 }
 
-fn tools() -> Toolset {
+pub(crate) fn tools() -> Toolset {
     let spec = ToolSpec {
         name: "read_file",
         description: "Returns a file's text.",
@@ -35,7 +35,7 @@ fn tools() -> Toolset {
     })
 }
 
-fn look(path: &str) -> (&'static str, Value) {
+pub(crate) fn look(path: &str) -> (&'static str, Value) {
     ("read_file", json!({"path": path}))
 }
 

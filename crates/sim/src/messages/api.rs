@@ -1,10 +1,12 @@
 //! The routes, and what becomes of a call.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
+use super::bedrock;
 use super::books::{ModelCall, ModelUsage};
 use super::cache::Split;
 use super::check::{Checked, Limits, Purpose, check_body, check_headers};
@@ -26,6 +28,7 @@ enum Route {
     CountTokens,
     Models,
     Model,
+    Invoke,
 }
 
 impl Route {
@@ -34,6 +37,7 @@ impl Route {
         match (method, path) {
             ("POST", "/v1/messages") => Some(Self::Messages),
             ("POST", "/v1/messages/count_tokens") => Some(Self::CountTokens),
+            ("POST", path) if bedrock::model_id(path).is_some() => Some(Self::Invoke),
             ("GET", "/v1/models") => Some(Self::Models),
             ("GET", path) => {
                 let id = path.strip_prefix("/v1/models/")?;
@@ -49,6 +53,7 @@ impl Route {
             Self::CountTokens => "POST /v1/messages/count_tokens",
             Self::Models => "GET /v1/models",
             Self::Model => "GET /v1/models/{id}",
+            Self::Invoke => "POST /model/{id}/invoke",
         }
     }
 }
@@ -89,7 +94,10 @@ impl Api for Inner {
             bytes: reply.body.len(),
             request_bytes: request.body.len(),
         });
-        reply.with("request-id", request_id)
+        match route {
+            Some(Route::Invoke) => bedrock::restated(reply, request_id),
+            _ => reply.with("request-id", request_id),
+        }
     }
 }
 
@@ -114,24 +122,27 @@ impl Inner {
     }
 
     fn handle(&self, route: Route, request: &Request, request_id: &str) -> Reply {
-        let result =
-            check_headers(request, &self.options.api_key).and_then(|version| match route {
-                Route::Messages => self.message(request, &version, request_id),
-                Route::CountTokens => {
-                    let checked = self.check(request, &version, Purpose::Count)?;
-                    let count = json!({"input_tokens": checked.prompt.tokens});
-                    Ok(Reply::json(200, &count))
-                }
-                Route::Models => Ok(Reply::json(200, &models::list())),
-                Route::Model => {
-                    let id = request.path.rsplit('/').next().unwrap_or_default();
-                    let model = models::find(id);
-                    let model = model.ok_or_else(|| {
-                        Refusal::new(404, "not_found_error", format!("model: {id}"))
-                    })?;
-                    Ok(Reply::json(200, &model.described()))
-                }
-            });
+        let understood = match route {
+            Route::Invoke => bedrock::as_message(request, &self.options.access_key_id),
+            _ => check_headers(request, &self.options.api_key)
+                .map(|version| (Cow::Borrowed(request), version)),
+        };
+        let result = understood.and_then(|(request, version)| match route {
+            Route::Messages | Route::Invoke => self.message(&request, &version, request_id),
+            Route::CountTokens => {
+                let checked = self.check(&request, &version, Purpose::Count)?;
+                let count = json!({"input_tokens": checked.prompt.tokens});
+                Ok(Reply::json(200, &count))
+            }
+            Route::Models => Ok(Reply::json(200, &models::list())),
+            Route::Model => {
+                let id = request.path.rsplit('/').next().unwrap_or_default();
+                let model = models::find(id);
+                let model = model
+                    .ok_or_else(|| Refusal::new(404, "not_found_error", format!("model: {id}")))?;
+                Ok(Reply::json(200, &model.described()))
+            }
+        });
         result.unwrap_or_else(|refusal| {
             if refusal.fault {
                 let what = format!("{}: {}", route.name(), refusal.message);

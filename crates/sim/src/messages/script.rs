@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::prompt::Prompt;
 
@@ -84,6 +84,34 @@ impl fmt::Debug for Scripted {
     }
 }
 
+/// What a request is about. Scripts are about code unless they say otherwise: the questions that follow are
+/// answered by themselves, with nothing to add and nothing to take back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// A part of a change, or something of which the simulator knows nothing.
+    Code,
+    /// Whether the change does what its author says.
+    Intent,
+    /// Whether findings hold.
+    Findings,
+}
+
+impl About {
+    fn of(prompt: &Prompt) -> Self {
+        let verdicts = prompt
+            .schema
+            .as_ref()
+            .is_some_and(|schema| schema.pointer("/properties/verdicts").is_some());
+        if verdicts {
+            Self::Findings
+        } else if prompt.contains("The code was reviewed already.") {
+            Self::Intent
+        } else {
+            Self::Code
+        }
+    }
+}
+
 /// What is said when nothing is scripted for a request.
 #[derive(Debug, Clone, Default)]
 pub enum Otherwise {
@@ -100,6 +128,7 @@ type Matcher = Box<dyn Fn(&Prompt) -> bool + Send>;
 type Maker = Box<dyn Fn(&Prompt) -> Scripted + Send>;
 
 struct Once {
+    about: About,
     label: String,
     matches: Matcher,
     answer: Scripted,
@@ -121,9 +150,10 @@ pub(super) struct Script {
 }
 
 impl Script {
-    pub(super) fn once(&mut self, label: &str, matches: Matcher, answer: Scripted) {
+    pub(super) fn once(&mut self, about: About, label: &str, matches: Matcher, answer: Scripted) {
         let label = label.to_owned();
         self.once.push(Once {
+            about,
             label,
             matches,
             answer,
@@ -142,8 +172,15 @@ impl Script {
     /// Takes the answer for a prompt: the first single one that matches, else the first standing
     /// one; `None` if nothing is scripted for it.
     pub(super) fn take(&mut self, prompt: &Prompt) -> Option<Scripted> {
-        if let Some(at) = self.once.iter().position(|rule| (rule.matches)(prompt)) {
+        let about = About::of(prompt);
+        let fits = |rule: &Once| rule.about == about && (rule.matches)(prompt);
+        if let Some(at) = self.once.iter().position(fits) {
             return Some(self.once.remove(at).answer);
+        }
+        match about {
+            About::Code => {}
+            About::Intent => return Some(Scripted::nothing_found()),
+            About::Findings => return Some(Scripted::json(&json!({"verdicts": []}))),
         }
         let rule = self
             .standing

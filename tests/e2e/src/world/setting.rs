@@ -122,6 +122,7 @@ fn simulators() -> Sim {
         },
         messages: MessagesOptions {
             api_key: MODEL_KEY.to_owned(),
+            ..MessagesOptions::default()
         },
         ..SimOptions::default()
     };

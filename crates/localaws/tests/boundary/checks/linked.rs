@@ -42,13 +42,15 @@ fn crates() -> impl Iterator<Item = String> {
 pub(crate) fn only_the_reviewer_links_a_model(links: &Links) -> Vec<String> {
     let mut found = Vec::new();
     for function in crates() {
-        let function = function.as_str();
-        let linked = links.of(function).contains("mirilla-model");
-        if linked && function != "mirilla-reviewer" {
-            found.push(links.path(function, "mirilla-model"));
-        }
-        if !linked && function == "mirilla-reviewer" {
-            found.push("control: the reviewer links no model".to_owned());
+        for model in ["mirilla-model", "aws-sdk-bedrockruntime"] {
+            let function = function.as_str();
+            let linked = links.of(function).contains(model);
+            if linked && function != "mirilla-reviewer" {
+                found.push(links.path(function, model));
+            }
+            if !linked && function == "mirilla-reviewer" {
+                found.push(format!("control: the reviewer links no {model}"));
+            }
         }
     }
     found

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::reviewer::is_claude;
 use crate::grants::statements;
 use crate::symbol::symbol;
 use crate::template::Template;
@@ -93,7 +94,7 @@ pub(crate) fn each_resource_is_named(template: &Template) -> Vec<String> {
                         .actions
                         .iter()
                         .all(|action| NETWORK.contains(&action.as_str()));
-                if !of_lambda && !is_named(template, resource) {
+                if !of_lambda && !is_claude(resource) && !is_named(template, resource) {
                     found.push(format!("{who} is given {resource}: {grant}"));
                 }
             }

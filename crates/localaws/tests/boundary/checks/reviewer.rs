@@ -66,6 +66,41 @@ pub(crate) fn reviewer_reads_the_model_key_and_no_other_secret(template: &Templa
     found
 }
 
+/// Claude itself, which is no resource of ours and is reached in any region that a profile leads to, or a
+/// profile of this account.
+pub(crate) fn is_claude(resource: &str) -> bool {
+    let ours = "arn:AWS::Partition:bedrock:AWS::Region:AWS::AccountId:";
+    let profile = resource.strip_prefix(ours).unwrap_or_default();
+    resource == "arn:AWS::Partition:bedrock:*::foundation-model/anthropic.*"
+        || ["inference-profile/*", "application-inference-profile/*"].contains(&profile)
+}
+
+/// With Bedrock it has no key, and its role may ask Claude, through our own profiles, and do nothing else.
+pub(crate) fn reviewer_asks_bedrock_for_claude_and_nothing_else(
+    template: &Template,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let role = &template.roles()[REVIEWER];
+    let grants: Vec<_> = role
+        .grants
+        .iter()
+        .filter(|grant| grant.touches("bedrock"))
+        .collect();
+    for grant in &grants {
+        let claude = grant.resources.iter().all(|resource| is_claude(resource));
+        if !claude || grant.actions != ["bedrock:InvokeModel"] || !grant.inverted.is_empty() {
+            found.push(grant.to_string());
+        }
+        if !grant.when.iter().any(|when| when.contains("UsesModelKey")) {
+            found.push(format!("beside a key: {grant}"));
+        }
+    }
+    if grants.is_empty() {
+        found.push("control: the reviewer cannot ask Bedrock".to_owned());
+    }
+    found
+}
+
 /// Nor can it invoke anything else, or sign.
 pub(crate) fn reviewer_reaches_no_minter(template: &Template) -> Vec<String> {
     let roles = template.roles();
@@ -160,6 +195,7 @@ pub(crate) fn reviewer_is_told_of_no_forge(template: &Template) -> Vec<String> {
         "MIRILLA_BUCKET",
         "MIRILLA_REVIEW_QUEUE_URL",
         "MIRILLA_MODEL_KEY_ARN",
+        "MIRILLA_BEDROCK_MODEL_ID",
         "MIRILLA_MODEL",
         "MIRILLA_MODEL_URL",
         "MIRILLA_POLICY",
