@@ -262,6 +262,7 @@ const fn off_diff(place: OffDiff) -> &'static str {
     match place {
         OffDiff::NoLine => "it names no line",
         OffDiff::OutsideDiff => "its line is not part of the change, and no changed line is near",
+        OffDiff::Doubted => "the second look doubts it",
         OffDiff::LinesRefused => "the forge did not accept comments on lines",
         OffDiff::TooManyComments => "there are more comments than are listed",
     }

@@ -70,6 +70,8 @@ pub enum OffDiff {
     NoLine,
     /// Its line is not part of the diff, and no changed line is near.
     OutsideDiff,
+    /// The second look doubts it.
+    Doubted,
     /// The forge did not accept comments on lines.
     LinesRefused,
     /// There are more comments than are listed, so whether it has one already is not known.

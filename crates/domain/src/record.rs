@@ -59,6 +59,9 @@ pub struct RunRecord {
     pub calls: Calls,
     /// Where each finding of the review came from, in the review's order.
     pub findings: Vec<Origin>,
+    /// How many findings follow these in the review that were carried: an earlier run names their origin.
+    #[serde(default)]
+    pub carried: u32,
     /// Items of answers that were refused.
     pub rejected: Vec<RejectedItem>,
     /// What the second look did; empty if there was none.

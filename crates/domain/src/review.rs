@@ -160,6 +160,10 @@ pub struct Finding {
     /// Replacement for exactly the anchored lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
+    /// Whether the second look calls a critical or high one wrong or mild: it is told in the review's body,
+    /// and decides nothing by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub doubted: bool,
 }
 
 /// What became of one changed file.

@@ -64,3 +64,18 @@ pub trait Toolbox: Send + Sync {
     /// with [`ToolOutput::is_error`], never a failure.
     async fn call(&self, name: &str, input: &Value) -> ToolOutput;
 }
+
+/// No tools: for a question that is answered from what it shows.
+#[derive(Debug, Clone, Copy)]
+pub struct NoTools;
+
+#[async_trait]
+impl Toolbox for NoTools {
+    fn specs(&self) -> &[ToolSpec] {
+        &[]
+    }
+
+    async fn call(&self, _name: &str, _input: &Value) -> ToolOutput {
+        ToolOutput::error("There are no tools.")
+    }
+}

@@ -7,6 +7,7 @@
 //! **Invariant:** no forge here. Every changed file ends in the coverage with exactly one fate, and
 //! nothing but a parsed answer to a question about it makes a file `reviewed`.
 
+mod after;
 mod asking;
 mod books;
 mod carried;
@@ -141,7 +142,7 @@ pub async fn review(
     let carry = shared
         .carry(&snapshot, &parsed.files, &all, model, &eyes)
         .await;
-    let plan = all.without(&carry.paths(), tokens);
+    let plan = all.clone().without(&carry.paths(), tokens);
     (ports.note)(&opening_line(&snapshot, &plan));
     let reading = Reading {
         ports,
@@ -150,6 +151,7 @@ pub async fn review(
         snapshot: &snapshot,
         files: &shown.files,
         plain: &parsed.files,
+        whole: &all,
         plan: &plan,
         shared: &shared,
         carry: &carry,
@@ -160,7 +162,7 @@ pub async fn review(
             .now()
             .plus(settings.limit.saturating_sub(WRITING_RESERVE)),
     };
-    let (review, progress) = reading.run().await?;
+    let (review, progress) = Box::pin(reading.run()).await?;
     let (review, redactions) = redacted(review, &settings.redactor);
     let bytes = serde_json::to_vec(&review).map_err(|error| StageError::BadObject {
         what: "review",
@@ -279,6 +281,8 @@ struct Reading<'a> {
     files: &'a [FileDiff<'a>],
     /// The diff as it was collected.
     plain: &'a [FileDiff<'a>],
+    /// The whole change.
+    whole: &'a ChunkPlan,
     /// What is asked.
     plan: &'a ChunkPlan,
     shared: &'a Shared,
@@ -335,6 +339,9 @@ impl Reading<'_> {
                 };
                 fates.push(fate);
             }
+            if !superseded {
+                self.look_back(&mut progress).await?;
+            }
         }
         Ok((self.finish(&progress, &fates, superseded), progress))
     }
@@ -346,18 +353,28 @@ impl Reading<'_> {
         } else {
             Outcome::of(&coverage)
         };
-        let (rejected, summary) = progress.collected();
-        let (findings, sight) =
-            (self.shared).sight(self.snapshot, self.plain, self.plan, progress, self.carry);
+        let collected = progress.collected();
+        let (findings, sight) = (self.shared).sight(
+            self.snapshot,
+            self.plain,
+            self.plan,
+            progress,
+            &collected,
+            self.carry,
+        );
         Review {
             schema: REVIEW_SCHEMA.to_owned(),
             job: self.order.job.clone(),
             attempt: self.order.attempt,
             head: self.snapshot.meta.pull_request.head.clone(),
-            summary,
+            summary: collected.summary,
             findings,
             coverage,
-            rejected,
+            rejected: collected
+                .rejected
+                .into_iter()
+                .map(|refused| refused.what)
+                .collect(),
             usage: progress.usage,
             cost: progress.cost,
             model: self

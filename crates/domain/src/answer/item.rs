@@ -85,6 +85,7 @@ pub(super) fn finding(value: &Value) -> Result<Finding, String> {
         symbol: short("symbol", MAX_SYMBOL_CHARS)?,
         rule: short("rule", MAX_RULE_CHARS)?,
         suggestion: suggestion.map(str::to_owned),
+        doubted: false,
     })
 }
 

@@ -9,6 +9,8 @@ use serde_json::Value;
 use crate::answer::{AnswerError, extract, item};
 use crate::review::{Finding, Rejected, Severity};
 
+/// Why a finding is not in the review although an answer named it.
+pub const REMOVED: &str = "the second look calls it wrong";
 /// Longest reason that is kept; more is cut.
 const MAX_REASON_CHARS: usize = 300;
 
@@ -22,6 +24,17 @@ pub enum Verdict {
     Overstated,
     /// It is none.
     Wrong,
+}
+
+impl Verdict {
+    /// Returns its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Overstated => "overstated",
+            Self::Wrong => "wrong",
+        }
+    }
 }
 
 /// One verdict.
@@ -42,11 +55,8 @@ pub struct Opinion {
 /// Findings after the second look.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Looked {
-    /// Those that are left.
+    /// Those that are left; critical and high ones that it calls wrong or mild are marked as doubted.
     pub findings: Vec<Finding>,
-    /// Indices into `findings` of critical and high ones that it calls wrong or overstated: to be folded
-    /// into the body, and the verdict of the gate is inconclusive.
-    pub doubted: Vec<usize>,
     /// Milder ones that it calls wrong, by their number.
     pub removed: Vec<Rejected>,
 }
@@ -113,13 +123,11 @@ pub fn apply(findings: Vec<Finding>, opinions: &[Opinion]) -> Looked {
         if finding.severity >= Severity::High {
             // Confidence stays, too: below the threshold it would vanish.
             finding.severity = milder.max(Severity::High);
-            if opinion.verdict == Verdict::Wrong || milder < Severity::High {
-                looked.doubted.push(looked.findings.len());
-            }
+            finding.doubted = opinion.verdict == Verdict::Wrong || milder < Severity::High;
         } else if opinion.verdict == Verdict::Wrong {
             looked.removed.push(Rejected {
                 item: u32::try_from(number).unwrap_or(u32::MAX),
-                reason: "the second look calls it wrong".to_owned(),
+                reason: REMOVED.to_owned(),
             });
             continue;
         } else {

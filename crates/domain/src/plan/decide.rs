@@ -115,7 +115,13 @@ fn gather<'a>(
     let findings = review
         .map_or(&[][..], |read| &read.review.findings)
         .iter()
-        .map(|finding| Draft::of_finding(input, known, coverage, finding));
+        .map(|finding| {
+            let mut draft = Draft::of_finding(input, known, coverage, finding);
+            if finding.doubted {
+                draft.place = Err(OffDiff::Doubted);
+            }
+            draft
+        });
     let mut drafts: Vec<Draft<'a>> = hits.chain(findings).collect();
     if !input.policy.comment_on_lines {
         for draft in &mut drafts {

@@ -239,6 +239,7 @@ fn finding(item: &Value) -> Result<Finding, &'static str> {
         symbol: optional(fields, "symbol"),
         rule: optional(fields, "rule"),
         suggestion: optional(fields, "suggestion"),
+        doubted: fields.get("doubted") == Some(&Value::Bool(true)),
     };
     match out_of_bounds(&found) {
         Some(why) => Err(why),

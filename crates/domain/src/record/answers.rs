@@ -7,8 +7,8 @@ use std::fmt;
 
 use mirilla_diff::FileDiff;
 
-use super::{CallFate, RunRecord};
-use crate::answer;
+use super::{CallFate, RejectedItem, RunRecord};
+use crate::answer::{self, second_look};
 use crate::review::{Finding, Review};
 
 /// Something that does not fit.
@@ -112,7 +112,9 @@ pub fn check_answers(
             }
         }
     }
-    let numbered = (1_u32..).zip(&review.findings);
+    let carried = usize::try_from(record.carried).unwrap_or(usize::MAX);
+    let named = review.findings.len().saturating_sub(carried);
+    let numbered = (1_u32..).zip(review.findings.iter().take(named));
     let mut by_call: BTreeMap<u32, Vec<(u32, &Finding)>> = BTreeMap::new();
     let mut origins = record.findings.iter();
     for (number, finding) in numbered {
@@ -163,27 +165,35 @@ fn compare(
     let Ok(answered) = answer::read(answer, shown) else {
         return Some(Mismatch::Unreadable { call });
     };
-    let mut said = answered.findings.iter();
-    for (number, finding) in findings {
-        let looked_at = record.second_look.iter().find(|one| one.finding == *number);
-        let same = said.next().is_some_and(|said| match looked_at {
-            None => said == *finding,
-            Some(second) => {
-                let lowered = Finding {
-                    severity: finding.severity,
-                    confidence: finding.confidence,
-                    ..said.clone()
-                };
-                second.was == said.severity && lowered == **finding
+    let same = |said: &Finding, number: u32, finding: &Finding| {
+        let looked_at = record.second_look.iter().find(|one| one.finding == number);
+        looked_at.map_or(said == finding, |second| {
+            let lowered = Finding {
+                severity: finding.severity,
+                confidence: finding.confidence,
+                doubted: finding.doubted,
+                ..said.clone()
+            };
+            second.was == said.severity && lowered == *finding
+        })
+    };
+    let taken_away =
+        |item: &&RejectedItem| item.call == call && item.reason == second_look::REMOVED;
+    let mut removed = record.rejected.iter().filter(taken_away).count();
+    let mut left = findings.iter();
+    let mut next = left.next();
+    for said in &answered.findings {
+        match next {
+            Some((number, finding)) if same(said, *number, finding) => next = left.next(),
+            _ if removed > 0 => removed = removed.saturating_sub(1),
+            other => {
+                let finding = other.map(|(number, _)| *number);
+                return Some(Mismatch::Findings { call, finding });
             }
-        });
-        if !same {
-            let finding = Some(*number);
-            return Some(Mismatch::Findings { call, finding });
         }
     }
-    said.next().map(|_| Mismatch::Findings {
+    next.map(|(number, _)| Mismatch::Findings {
         call,
-        finding: None,
+        finding: Some(*number),
     })
 }

@@ -246,6 +246,7 @@ fn why(draft: &Draft<'_>) -> &'static str {
     match draft.place {
         Err(OffDiff::OutsideDiff) => ", outside the diff",
         Err(OffDiff::NoLine) | Ok(_) => "",
+        Err(OffDiff::Doubted) => ", doubted on a second look",
         Err(OffDiff::LinesRefused) => ", the forge did not accept a comment there",
         Err(OffDiff::TooManyComments) => ", too many comments to place another",
     }

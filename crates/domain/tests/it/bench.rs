@@ -360,6 +360,7 @@ pub(crate) fn finding(path: &str, line: u32, title: &str) -> Finding {
         symbol: None,
         rule: None,
         suggestion: None,
+        doubted: false,
     }
 }
 

@@ -47,6 +47,7 @@ fn finding(path: &str, line: u32, quote: Option<&str>) -> Finding {
         symbol: None,
         rule: None,
         suggestion: None,
+        doubted: false,
     }
 }
 

@@ -170,6 +170,7 @@ fn run() -> (RunRecord, Review) {
             item: answered.rejected[0].item,
             reason: answered.rejected[0].reason.clone(),
         }],
+        carried: 0,
         second_look: Vec::new(),
         redacted: 0,
     };

@@ -24,6 +24,7 @@ fn finding(severity: Severity, line: u32) -> Finding {
         symbol: None,
         rule: None,
         suggestion: None,
+        doubted: false,
     }
 }
 
@@ -55,7 +56,7 @@ fn nothing_said_about_it_removes_a_critical_or_high_finding() {
         .map(|f| (f.severity, f.confidence))
         .collect();
     assert_eq!(left, [(Severity::High, 80), (Severity::High, 80)]);
-    assert_eq!(looked.doubted, [0, 1]);
+    assert!(looked.findings.iter().all(|f| f.doubted));
     assert_eq!(
         looked
             .removed
@@ -84,12 +85,11 @@ fn nothing_said_about_it_removes_a_critical_or_high_finding() {
             (Severity::Low, 80)
         ]
     );
-    assert_eq!((looked.doubted.len(), looked.removed.len()), (0, 0));
+    assert!(looked.removed.is_empty() && looked.findings.iter().all(|f| !f.doubted));
     // A critical one that is called mild is doubted: lowering must not be a way past the gate.
-    assert_eq!(
-        apply(findings, &[opinion(1, Verdict::Overstated, Severity::Low)]).doubted,
-        [0]
-    );
+    let looked = apply(findings, &[opinion(1, Verdict::Overstated, Severity::Low)]);
+    let doubted: Vec<bool> = looked.findings.iter().map(|f| f.doubted).collect();
+    assert_eq!(doubted, [true, false, false, false]);
 }
 
 #[test]
@@ -183,14 +183,14 @@ proptest! {
                 ..opinion(item, [Verdict::Holds, Verdict::Overstated, Verdict::Wrong][usize::from(verdict)], severity)
             })
             .collect();
-        let Looked { findings: left, doubted, removed } = apply(findings.clone(), &opinions);
+        let Looked { findings: left, removed } = apply(findings.clone(), &opinions);
         prop_assert_eq!(left.len() + removed.len(), findings.len());
         for after in &left {
             let before = findings.iter().find(|before| before.line == after.line).unwrap();
             prop_assert!(after.severity <= before.severity && after.confidence <= before.confidence);
             prop_assert!(before.severity < Severity::High || after.severity >= Severity::High);
         }
-        prop_assert!(doubted.iter().all(|at| left[*at].severity >= Severity::High));
+        prop_assert!(left.iter().all(|f| !f.doubted || f.severity >= Severity::High));
         prop_assert!(removed.iter().all(|item| severities[item.item as usize - 1] < Severity::High));
     }
 }

@@ -18,7 +18,7 @@ use mirilla_domain::settings::PrDescription;
 use mirilla_ports::Toolbox as _;
 
 use super::Eyes;
-use super::progress::Progress;
+use super::progress::{Collected, Progress};
 use super::snapshot::Snapshot;
 
 /// Most files that are opened to see whether they are still the same; chunks that need more are read
@@ -114,37 +114,46 @@ impl Shared {
     }
 
     /// Returns all findings, and everything the model saw: what this review read, then what it carried.
+    ///
+    /// What the comparison with the stated intent found belongs to the chunk of its file. A chunk in which
+    /// the second look changed something is not written down: code of another chunk may have moved it to
+    /// that, and is not compared.
     pub(super) fn sight(
         &self,
         snapshot: &Snapshot,
         files: &[FileDiff<'_>],
         plan: &ChunkPlan,
         progress: &Progress,
+        collected: &Collected,
         carry: &Carry,
     ) -> (Vec<Finding>, Sight) {
-        let mut findings: Vec<Finding> = Vec::new();
-        let mut add = |found: &[Finding]| -> Vec<u32> {
-            let first = findings.len();
-            findings.extend(found.iter().cloned());
-            let numbers = first..findings.len();
-            numbers.filter_map(|at| u32::try_from(at).ok()).collect()
-        };
+        let found = collected.findings.iter();
+        let mut findings: Vec<Finding> = found.map(|found| found.what.clone()).collect();
         let mut chunks: Vec<SeenChunk> = Vec::new();
         for (at, done) in &progress.chunks {
-            let numbers = add(&done.result.findings);
             if let Some(chunk) = plan.chunks.get(*at)
                 && done.fate == Fate::Reviewed
+                && !collected.altered.contains(at)
             {
+                let holds = |path: &str| chunk.files.iter().any(|file| file.path == path);
+                let numbered = (0_u32..).zip(&collected.findings);
+                let of_chunk = numbered.filter(|(_, found)| match plan.chunks.get(found.chunk) {
+                    Some(_) => found.chunk == *at,
+                    None => holds(&found.what.path),
+                });
                 chunks.push(SeenChunk {
-                    findings: numbers,
+                    findings: of_chunk.map(|(number, _)| number).collect(),
                     looked_up: done.result.looked_up.clone(),
                     ..SeenChunk::of(chunk, files, &self.addressed)
                 });
             }
         }
         for carried in carry.chunks() {
+            let first = findings.len();
+            findings.extend(carried.findings.iter().cloned());
+            let numbers = (first..findings.len()).filter_map(|at| u32::try_from(at).ok());
             chunks.push(SeenChunk {
-                findings: add(&carried.findings),
+                findings: numbers.collect(),
                 ..carried.chunk.clone()
             });
         }

@@ -8,6 +8,7 @@ use mirilla_domain::chunk::Chunk;
 use mirilla_domain::code::{FailReason, SkipReason};
 use mirilla_domain::prompt::{self, ChunkPrompt, Question};
 use mirilla_domain::review::Fate;
+use mirilla_ports::Model;
 use mirilla_ports::model::{Answer, Limits, StopReason};
 
 use super::asking::{self, Asking, Called};
@@ -80,22 +81,7 @@ impl Reading<'_> {
         let Some(model) = self.ports.model else {
             return Ok(Answered::Failed(FailReason::ModelUnavailable));
         };
-        let asking = Asking {
-            about: about(self.order, self.snapshot),
-            ports: self.ports,
-            settings: self.settings,
-            order: self.order,
-            model,
-            tools: self.eyes,
-            limits: Limits {
-                turns: self.snapshot.policy.max_turns,
-                ..Limits::default()
-            },
-            deadline: self.deadline,
-            chunk: record::number(at),
-            label,
-            must_stop: self,
-        };
+        let asking = self.asking(model, at, label);
         let question = self.question(part);
         let judge = |answer: &Answer| self.parse(answer).err().and_then(|unusable| unusable.again);
         let mut failure = FailReason::EmptyAnswer;
@@ -159,9 +145,34 @@ impl Reading<'_> {
         Ok(Answered::Failed(failure))
     }
 
+    /// Returns how a question about a chunk is asked.
+    pub(super) fn asking<'q>(
+        &'q self,
+        model: &'q dyn Model,
+        at: usize,
+        label: &'q str,
+    ) -> Asking<'q> {
+        Asking {
+            about: about(self.order, self.snapshot),
+            ports: self.ports,
+            settings: self.settings,
+            order: self.order,
+            model,
+            tools: self.eyes,
+            limits: Limits {
+                turns: self.snapshot.policy.max_turns,
+                ..Limits::default()
+            },
+            deadline: self.deadline,
+            chunk: record::number(at),
+            label,
+            must_stop: self,
+        }
+    }
+
     /// Reads what ended a conversation. Whatever is no whole answer by its own account is none, however
     /// its text may look.
-    fn parse(&self, answer: &Answer) -> Result<answer::Answered, Unusable> {
+    pub(super) fn parse(&self, answer: &Answer) -> Result<answer::Answered, Unusable> {
         let then = match answer.stop {
             StopReason::Refusal(_) => Then::GiveUp(FailReason::Refusal),
             StopReason::MaxTokens => Then::Repeat(FailReason::Truncated),
@@ -192,10 +203,10 @@ impl Reading<'_> {
 }
 
 /// An answer that says nothing about the code.
-struct Unusable {
+pub(super) struct Unusable {
     then: Then,
     /// What to tell the model, if telling it may help.
-    again: Option<String>,
+    pub(super) again: Option<String>,
 }
 
 /// What follows from an answer that cannot be used.

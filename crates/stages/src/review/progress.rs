@@ -3,19 +3,21 @@
 //! **Invariant:** it is written after every answer and before the money for it is settled, so a kill
 //! in between loses neither.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mirilla_domain::answer::Answered;
+use mirilla_domain::answer::second_look::{self, Opinion};
 use mirilla_domain::carry::SeenFile;
 use mirilla_domain::ids::{JobId, Sha256Hex};
 use mirilla_domain::money::{PicoUsd, Usage};
 use mirilla_domain::prompt::PROMPT_VERSION;
-use mirilla_domain::record::Calls;
+use mirilla_domain::record::{Calls, SecondLooked};
 use mirilla_domain::review::{Fate, Finding, Rejected};
 use mirilla_domain::snapshot::Keys;
 use mirilla_ports::{ArtifactError, Artifacts, Meter, MeterError};
 use serde::{Deserialize, Serialize};
 
+use super::record;
 use super::snapshot::read_json;
 use crate::error::StageError;
 
@@ -93,13 +95,60 @@ pub(super) struct Progress {
     open: BTreeMap<String, PicoUsd>,
     /// Decided chunks, by index.
     pub(super) chunks: BTreeMap<usize, Done>,
+    /// What the question about the stated intent found, once it is answered.
+    #[serde(default)]
+    pub(super) intent: Option<Intent>,
+    /// What the second look says, once it is answered.
+    #[serde(default)]
+    pub(super) second_look: Option<SecondLook>,
     /// Every call, for the record.
     #[serde(default)]
     pub(super) record: Calls,
 }
 
-/// What was refused of the answers, and what they say of the change, in order.
-type Collected = (Vec<Rejected>, String);
+/// The answer about the stated intent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Intent {
+    /// Its number, after the chunks'.
+    pub(super) at: usize,
+    /// What it says.
+    pub(super) result: ChunkResult,
+}
+
+/// The answer of the second look.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SecondLook {
+    /// The call that gave it.
+    pub(super) call: u32,
+    /// Its verdicts, on findings in the order in which they were found.
+    pub(super) opinions: Vec<Opinion>,
+}
+
+/// Something that an answer named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct From<T> {
+    /// What it is.
+    pub(super) what: T,
+    /// Which chunk it is of, by index.
+    pub(super) chunk: usize,
+    /// The call whose answer named it.
+    pub(super) call: u32,
+}
+
+/// Everything that was found, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Collected {
+    /// What is reported.
+    pub(super) findings: Vec<From<Finding>>,
+    /// What was refused, by us or by the second look.
+    pub(super) rejected: Vec<From<Rejected>>,
+    /// What the model says of the change.
+    pub(super) summary: String,
+    /// What the second look made of the findings that are left.
+    pub(super) second_look: Vec<SecondLooked>,
+    /// The chunks in which it changed something.
+    pub(super) altered: BTreeSet<usize>,
+}
 
 impl Progress {
     /// Reads a job's checkpoint; an empty one if there is none for exactly this diff and these questions.
@@ -119,6 +168,8 @@ impl Progress {
             cost: PicoUsd::ZERO,
             open: BTreeMap::new(),
             chunks: BTreeMap::new(),
+            intent: None,
+            second_look: None,
             record: Calls::default(),
         };
         match read_json::<Self>(artifacts, &Keys::progress(job), "checkpoint").await {
@@ -193,16 +244,74 @@ impl Progress {
         self.chunks.insert(at, Done { fate, result });
     }
 
-    /// Returns what the answers say beside findings, in the order of the chunks.
+    /// Returns everything that was found, in the order of the chunks, after the second look.
     pub(super) fn collected(&self) -> Collected {
-        let mut rejected = Vec::new();
-        let mut summaries = Vec::new();
-        for done in self.chunks.values() {
-            rejected.extend(done.result.rejected.iter().cloned());
-            if !done.result.summary.is_empty() {
-                summaries.push(done.result.summary.as_str());
+        let mut collected = self.found();
+        let Some(look) = &self.second_look else {
+            return collected;
+        };
+        let candidates = std::mem::take(&mut collected.findings);
+        let findings = candidates.iter().map(|found| found.what.clone());
+        let looked = second_look::apply(findings.collect(), &look.opinions);
+        let mut left = looked.findings.into_iter();
+        for (number, candidate) in (1_u32..).zip(candidates) {
+            if let Some(removed) = looked.removed.iter().find(|one| one.item == number) {
+                collected.altered.insert(candidate.chunk);
+                collected.rejected.push(From {
+                    what: removed.clone(),
+                    chunk: candidate.chunk,
+                    call: candidate.call,
+                });
+                continue;
             }
+            let opinion = look
+                .opinions
+                .iter()
+                .find(|opinion| u32::try_from(opinion.item) == Ok(number));
+            if let Some(opinion) = opinion {
+                collected.second_look.push(SecondLooked {
+                    finding: record::number(collected.findings.len()),
+                    call: look.call,
+                    verdict: opinion.verdict.as_str().to_owned(),
+                    was: candidate.what.severity,
+                });
+            }
+            let what = left.next().unwrap_or_else(|| candidate.what.clone());
+            if what != candidate.what {
+                collected.altered.insert(candidate.chunk);
+            }
+            collected.findings.push(From { what, ..candidate });
         }
-        (rejected, summaries.join(" "))
+        collected
+    }
+
+    /// Returns what the answers named, before the second look.
+    pub(super) fn found(&self) -> Collected {
+        let mut collected = Collected::default();
+        let chunks = self.chunks.iter().map(|(at, done)| (*at, &done.result));
+        let intent = self.intent.iter().map(|intent| (intent.at, &intent.result));
+        for (chunk, result) in chunks.chain(intent) {
+            let calls = result.named_by.iter().copied().chain(std::iter::repeat(0));
+            let named = result.findings.iter().cloned().zip(calls);
+            collected
+                .findings
+                .extend(named.map(|(what, call)| From { what, chunk, call }));
+            let calls = result
+                .refused_by
+                .iter()
+                .copied()
+                .chain(std::iter::repeat(0));
+            let refused = result.rejected.iter().cloned().zip(calls);
+            collected
+                .rejected
+                .extend(refused.map(|(what, call)| From { what, chunk, call }));
+        }
+        let done = self
+            .chunks
+            .values()
+            .map(|done| done.result.summary.as_str());
+        let summaries: Vec<&str> = done.filter(|summary| !summary.is_empty()).collect();
+        collected.summary = summaries.join(" ");
+        collected
     }
 }

@@ -14,7 +14,7 @@ use mirilla_domain::snapshot::{Keys, StoredObject};
 use mirilla_ports::model::{Answer, LookUp, StopReason};
 
 use super::Reading;
-use super::progress::Progress;
+use super::progress::{Collected, Progress};
 
 /// Longest name of a provider's that is kept.
 const MAX_NAME_BYTES: usize = 200;
@@ -46,7 +46,8 @@ pub(super) async fn write(
 fn record(reading: &Reading<'_>, progress: &Progress, review: &[u8], redacted: u64) -> RunRecord {
     let (ports, order) = (reading.ports, reading.order);
     let model = ports.model.map(|model| model.id().to_owned());
-    let (findings, rejected) = origins(progress, &reading.settings.redactor);
+    let collected = progress.collected();
+    let (findings, rejected) = origins(&collected, &reading.settings.redactor);
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         job: order.job.clone(),
@@ -60,7 +61,15 @@ fn record(reading: &Reading<'_>, progress: &Progress, review: &[u8], redacted: u
         calls: progress.record.clone(),
         findings,
         rejected,
-        second_look: Vec::new(),
+        carried: count(
+            reading
+                .carry
+                .chunks()
+                .iter()
+                .map(|one| one.findings.len())
+                .sum(),
+        ),
+        second_look: collected.second_look,
         redacted,
     }
 }
@@ -106,29 +115,20 @@ fn chunks(reading: &Reading<'_>, progress: &Progress) -> Vec<ChunkRecord> {
 }
 
 /// Returns where findings and refused items came from, in the order in which the review lists them.
-fn origins(progress: &Progress, redactor: &Redactor) -> (Vec<Origin>, Vec<RejectedItem>) {
-    let mut origins = Vec::new();
-    let mut rejected = Vec::new();
-    for (at, done) in &progress.chunks {
-        let chunk = number(*at);
-        let result = &done.result;
-        for at in 0..result.findings.len() {
-            origins.push(Origin {
-                finding: number(origins.len()),
-                chunk,
-                call: result.named_by.get(at).copied().unwrap_or_default(),
-            });
-        }
-        for (at, item) in result.rejected.iter().enumerate() {
-            rejected.push(RejectedItem {
-                chunk,
-                call: result.refused_by.get(at).copied().unwrap_or_default(),
-                item: item.item,
-                reason: redactor.redact(&item.reason).text,
-            });
-        }
-    }
-    (origins, rejected)
+fn origins(collected: &Collected, redactor: &Redactor) -> (Vec<Origin>, Vec<RejectedItem>) {
+    let findings = collected.findings.iter().enumerate();
+    let origins = findings.map(|(at, found)| Origin {
+        finding: number(at),
+        chunk: number(found.chunk),
+        call: found.call,
+    });
+    let rejected = collected.rejected.iter().map(|refused| RejectedItem {
+        chunk: number(refused.chunk),
+        call: refused.call,
+        item: refused.what.item,
+        reason: redactor.redact(&refused.what.reason).text,
+    });
+    (origins.collect(), rejected.collect())
 }
 
 /// Returns what a call's record says of its answer; number, fate and price are the caller's to fill in.
@@ -182,7 +182,11 @@ fn stopped(stop: &StopReason) -> String {
 
 /// Returns an index as people count.
 pub(super) fn number(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX).saturating_add(1)
+    count(at).saturating_add(1)
+}
+
+fn count(many: usize) -> u32 {
+    u32::try_from(many).unwrap_or(u32::MAX)
 }
 
 fn size(count: usize) -> u64 {

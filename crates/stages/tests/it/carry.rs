@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use mirilla_domain::ids::{Generation, sha256};
 use mirilla_domain::job::{Job, JobState, PullRequestRecord};
-use mirilla_domain::review::{Fate, Review};
+use mirilla_domain::record::RunRecord;
+use mirilla_domain::review::{Fate, Finding, Review};
 use mirilla_domain::snapshot::Keys;
 use mirilla_ports::ledger::Transaction;
 use mirilla_ports::{Artifacts as _, Ledger as _};
@@ -29,6 +30,8 @@ const ORDERS: &str = "def none():\n    return 0\n\n\ndef find(db, text, other, a
 fn host(story: Story) -> Host {
     let mut host = Host::new(story);
     host.policy.chunk_tokens = 256;
+    // Questions after the chunks are another matter.
+    host.policy.verify = false;
     host
 }
 
@@ -47,12 +50,13 @@ fn asked(host: &Host) -> usize {
     host.sim.messages().model_calls().len()
 }
 
-/// How many calls from the `from`th on ask about a text; what tools brought does not count.
+/// How many questions about code, from the `from`th call on, show a text; what tools brought does not count.
 fn sent(host: &Host, from: usize, text: &str) -> usize {
     let calls = host.sim.messages().model_calls();
     let calls = calls.iter().skip(from);
     calls
-        .filter(|call| call.prompt.user[0].contains(text))
+        .map(|call| &call.prompt.user[0])
+        .filter(|asked| asked.contains(text) && !asked.contains("Give a verdict on every item"))
         .count()
 }
 
@@ -94,6 +98,12 @@ async fn a_push_that_touches_one_file_asks_about_that_file_alone() {
     assert_eq!(fate(&review, "b/orders.py"), Fate::Carried);
     assert_eq!(fate(&review, "a/Pay.java"), Fate::Reviewed);
     assert_eq!(review.findings.len(), 2);
+    let run = host
+        .artifacts()
+        .get(&Keys::run(&job.id, job.attempt), 1 << 22)
+        .await;
+    let run = RunRecord::read(&run.unwrap()).unwrap();
+    assert_eq!((run.findings.len(), run.carried), (1, 1));
     let body = host.review_body();
     assert!(
         body.contains("2 of 2 changed files read (1 of them before, unchanged since)"),
@@ -516,4 +526,51 @@ async fn a_second_push_killed_at_any_call_ends_as_if_it_had_not_been() {
         let (review, _) = written(&host, 0).await;
         assert_eq!(fate(&review, "a/Pay.java"), Fate::Carried, "{context}");
     }
+}
+
+/// Code of another chunk may have talked the second look into it, and is not compared.
+#[tokio::test]
+async fn what_the_second_look_changed_is_read_again() {
+    let mut host = host(TWO_CHUNKS);
+    host.policy.verify = true;
+    let verdict =
+        json!({"item": 1, "verdict": "wrong", "severity": "low", "confidence": 90, "reason": ""});
+    host.sim
+        .messages()
+        .answer_second_look(Scripted::json(&json!({"verdicts": [verdict]})));
+    reviewed(&host).await;
+    let (first, _) = written(&host, 0).await;
+    let changed = &first.findings[0];
+    assert!(changed.doubted && !first.findings[1].doubted);
+    host.push("more", &[("c/note.txt", "A note.\n")]);
+    reviewed(&host).await;
+    let (second, _) = written(&host, 0).await;
+    assert_eq!(fate(&second, &changed.path), Fate::Reviewed);
+    assert_eq!(fate(&second, &first.findings[1].path), Fate::Carried);
+}
+
+/// What contradicts the author's words moves with the file that does.
+#[tokio::test]
+async fn what_the_stated_intent_found_is_carried_with_its_file() {
+    let mut host = Host::described(TWO_CHUNKS, Some("Only the payment changes."));
+    host.policy.chunk_tokens = 256;
+    let finding = SimFinding::new("b/orders.py", 6, "Orders change, too");
+    host.sim
+        .messages()
+        .answer_intent(Scripted::findings("More.", vec![finding]));
+    reviewed(&host).await;
+    let said = host.comments();
+    let moved = PAY.replacen("{\n", "{\n  int tries;\n", 1);
+    host.push("more", &[("a/Pay.java", &moved)]);
+    reviewed(&host).await;
+    let (review, _) = written(&host, 0).await;
+    assert_eq!(fate(&review, "b/orders.py"), Fate::Carried);
+    let about = |finding: &&Finding| finding.title == "Orders change, too";
+    assert_eq!(review.findings.iter().filter(about).count(), 1);
+    let there = |said: &[(String, Option<u64>, String)]| {
+        said.iter()
+            .filter(|one| one.2.contains("Orders change"))
+            .count()
+    };
+    assert_eq!((there(&said), there(&host.comments())), (1, 1));
 }

@@ -9,7 +9,8 @@ use crate::support::{Ended, Gate, Host, TWO_DEFECTS};
 
 #[tokio::test]
 async fn a_review_looks_things_up_in_the_archive_that_was_collected() {
-    let host = Host::new(TWO_DEFECTS);
+    let mut host = Host::new(TWO_DEFECTS);
+    host.policy.verify = false;
     let asks = [
         ("read_file", json!({"path": "a/Pay.java"})),
         ("list_files", json!({"glob": "*.py"})),

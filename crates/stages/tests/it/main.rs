@@ -20,6 +20,7 @@ mod drills;
 mod eyes;
 mod heads;
 mod intake;
+mod look_back;
 mod lookups;
 mod money;
 mod outcomes;

@@ -69,7 +69,8 @@ async fn an_answer_without_usage_is_booked_within_what_was_set_aside() {
 
 #[tokio::test]
 async fn a_model_that_looks_things_up_is_paid_call_by_call() {
-    let host = Host::new(TWO_DEFECTS).looking(2);
+    let mut host = Host::new(TWO_DEFECTS).looking(2);
+    host.policy.verify = false;
     let gate = Arc::new(Gate::open());
     host.deliver(&gate, &host.deliveries()[0]).await;
     assert_eq!(host.run(&gate).await, Ended::Quiet);
@@ -105,6 +106,7 @@ async fn a_purse_too_small_for_a_look_and_an_answer_pays_the_answer() {
     let mut host = Host::new(TWO_DEFECTS).looking(2);
     // One call at its worst fits, and no second one beside it.
     host.policy.max_usd = PicoUsd::from_micro(120_000);
+    host.policy.verify = false;
     let gate = Arc::new(Gate::open());
     host.deliver(&gate, &host.deliveries()[0]).await;
     assert_eq!(host.run(&gate).await, Ended::Quiet);

@@ -82,5 +82,6 @@ fn finding(fields: &Map<String, Value>) -> Finding {
         symbol: text("symbol"),
         rule: text("rule"),
         suggestion: text("suggestion"),
+        doubted: false,
     }
 }

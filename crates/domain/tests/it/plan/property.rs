@@ -81,6 +81,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
                     symbol: None,
                     rule: None,
                     suggestion,
+                    doubted: false,
                 }
             },
         )

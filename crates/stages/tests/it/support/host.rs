@@ -115,7 +115,15 @@ pub(crate) struct Host {
 impl Host {
     /// A host with an App on `acme` and one open pull request whose webhook nobody took yet.
     pub(crate) fn new(story: Story) -> Self {
-        let pull = OpenPull::new("dana", "change", "A change");
+        Self::described(story, None)
+    }
+
+    /// The same, with a description of the pull request.
+    pub(crate) fn described(story: Story, description: Option<&str>) -> Self {
+        let pull = OpenPull {
+            body: description.map(str::to_owned),
+            ..OpenPull::new("dana", "change", "A change")
+        };
         Self::open(story.base, story.head, "change", pull)
     }
 
