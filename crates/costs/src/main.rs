@@ -1,7 +1,7 @@
 //! What reviews of given commits cost in input tokens, with the settings that ship.
 //!
 //! ```text
-//! cargo run -p mirilla-costs -- COMMITS.json CLONES [--chunk-tokens N] [--tools] [--only 3,9]
+//! cargo run -p mirilla-costs -- COMMITS.json CLONES [--chunk-tokens N] [--tools] [--described] [--only 3,9]
 //! ```
 //!
 //! `COMMITS.json` is a list of `{"number", "repo", "base", "head"}`; `CLONES` holds the repositories as
@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 
 use change::Commit;
-use reviewing::{Bench, Run};
+use reviewing::{Bench, Conditions, Run};
 use table::{Push, Row};
 
 fn main() -> Result<()> {
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
 /// Reviews a commit, and then the pushes that touch one file of it.
 fn measure(asked: &Asked, commit: &Commit) -> Result<Row> {
     let change = commit.change(&asked.clones)?;
-    let bench = Bench::set_up(asked.chunk_tokens, asked.tools)?;
+    let bench = Bench::set_up(&asked.conditions)?;
     let first = bench.review(&change, None)?;
     let mut pushes: Vec<Push> = Vec::new();
     for path in first.sample(&change) {
@@ -65,8 +65,7 @@ fn measure(asked: &Asked, commit: &Commit) -> Result<Row> {
 struct Asked {
     commits: PathBuf,
     clones: PathBuf,
-    chunk_tokens: Option<u32>,
-    tools: bool,
+    conditions: Conditions,
     only: Vec<u32>,
 }
 
@@ -76,17 +75,17 @@ impl Asked {
         let mut asked = Self {
             commits: PathBuf::new(),
             clones: PathBuf::new(),
-            chunk_tokens: None,
-            tools: false,
+            conditions: Conditions::default(),
             only: Vec::new(),
         };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--chunk-tokens" => {
                     let value = arguments.next().context("--chunk-tokens needs a number")?;
-                    asked.chunk_tokens = Some(value.parse().context("--chunk-tokens")?);
+                    asked.conditions.chunk_tokens = Some(value.parse().context("--chunk-tokens")?);
                 }
-                "--tools" => asked.tools = true,
+                "--tools" => asked.conditions.tools = true,
+                "--described" => asked.conditions.described = true,
                 "--only" => {
                     let value = arguments.next().context("--only needs numbers")?;
                     let numbers: Result<Vec<u32>, _> = value.split(',').map(str::parse).collect();
@@ -97,7 +96,7 @@ impl Asked {
         }
         let [commits, clones] = places.as_slice() else {
             bail!(
-                "usage: mirilla-costs COMMITS.json CLONES [--chunk-tokens N] [--tools] [--only N,N]"
+                "usage: mirilla-costs COMMITS.json CLONES [--chunk-tokens N] [--tools] [--described] [--only N,N]"
             );
         };
         asked.commits.clone_from(commits);

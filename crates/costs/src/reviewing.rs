@@ -41,6 +41,7 @@ pub(crate) struct Bench {
     entropy: Arc<OsEntropy>,
     policy: OperatorPolicy,
     with_files: bool,
+    described: bool,
     /// Removed when it is dropped, so after everything in it.
     _scratch: tempfile::TempDir,
 }
@@ -75,15 +76,26 @@ impl Heads for NoHead {
     }
 }
 
+/// How reviews are measured.
+#[derive(Debug, Default)]
+pub(crate) struct Conditions {
+    /// Another size of chunks than the one that ships.
+    pub(crate) chunk_tokens: Option<u32>,
+    /// Whether the model looks two things up before each answer.
+    pub(crate) tools: bool,
+    /// Whether pull requests have a description, with which the code is compared at the end.
+    pub(crate) described: bool,
+}
+
 impl Bench {
-    /// Starts the simulated model. With `tools` it looks two things up before each answer.
-    pub(crate) fn set_up(chunk_tokens: Option<u32>, tools: bool) -> Result<Self> {
+    /// Starts the simulated model.
+    pub(crate) fn set_up(conditions: &Conditions) -> Result<Self> {
         let scratch = tempfile::tempdir().context("no temporary directory")?;
         let data = DataDir::create(scratch.path())?;
         let sim = Sim::start(SimOptions::default())?;
         let nothing = json!({"findings": [], "summary": "Nothing stands out."});
         sim.messages().otherwise(Otherwise::Fixed(nothing));
-        if tools {
+        if conditions.tools {
             sim.messages().answer_all_when(
                 "a look",
                 |prompt| prompt.may_call_tools() && prompt.turns() == 0,
@@ -91,7 +103,7 @@ impl Bench {
             );
         }
         let mut policy = OperatorPolicy::default();
-        policy.chunk_tokens = chunk_tokens.unwrap_or(policy.chunk_tokens);
+        policy.chunk_tokens = conditions.chunk_tokens.unwrap_or(policy.chunk_tokens);
         Ok(Self {
             runtime: tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -102,7 +114,8 @@ impl Bench {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(OsEntropy::open()?),
             policy,
-            with_files: tools,
+            with_files: conditions.tools,
+            described: conditions.described,
             _scratch: scratch,
         })
     }
@@ -201,6 +214,10 @@ impl Bench {
             commit: change.base.clone(),
             files: Vec::new(),
         };
+        let description = match self.described {
+            true => "Does what the title says, and nothing else.",
+            false => "",
+        };
         let rules = serde_json::to_vec(&trusted)?;
         let rules = artifacts.put(&Keys::rules(job), &rules).await?;
         let prior = match prior {
@@ -231,7 +248,7 @@ impl Bench {
                 draft: false,
                 from_fork: false,
                 title: String::new(),
-                description: String::new(),
+                description: description.to_owned(),
                 author: None,
                 author_is_bot: false,
                 labels: Vec::new(),
