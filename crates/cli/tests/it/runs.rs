@@ -38,6 +38,9 @@ impl Kept {
         messages.answer(Scripted::json(
             &json!({"findings": findings, "summary": "One method."}),
         ));
+        let verdict = |item: u32, verdict: &str| json!({"item": item, "verdict": verdict, "severity": "high", "confidence": 90, "reason": ""});
+        let verdicts = [verdict(1, "holds"), verdict(2, "wrong")];
+        messages.answer_second_look(Scripted::json(&json!({ "verdicts": verdicts })));
         let kept = Self {
             folder: world.dir.path().join("run"),
             world,
@@ -162,8 +165,8 @@ fn a_finding_is_explained_by_place_fingerprint_and_marker() {
         "looked up    read_file",
         "-> refused",
         "for 2 calls",
-        "100 % of the review; named 2 findings",
-        "second look  none",
+        " % of the review; named 2 findings",
+        "second look  holds (call 3; it was high)",
         "a new comment on line 4",
     ] {
         assert!(by_place.contains(wanted), "no {wanted:?} in {by_place}");
@@ -174,7 +177,14 @@ fn a_finding_is_explained_by_place_fingerprint_and_marker() {
 
     let (code, far, _) = kept.explain("Pay.java:90");
     assert_eq!(code, 0);
-    assert!(far.contains("named in the review's body"), "{far}");
+    assert!(
+        far.contains("second look  wrong (call 3; it was high)"),
+        "{far}"
+    );
+    assert!(
+        far.contains("named in the review's body: the second look doubts it"),
+        "{far}"
+    );
     let (code, _, stderr) = kept.explain("Pay.java:5000");
     assert_eq!(code, 1);
     assert!(stderr.contains("the run has no such finding"), "{stderr}");
