@@ -195,7 +195,7 @@ pub(crate) struct Eval {
     #[arg(long, conflicts_with = "ask")]
     pub(crate) oracle: bool,
     /// Keeps the answers beside each change, in place of those that were there.
-    #[arg(long, requires = "ask")]
+    #[arg(long, requires = "ask", conflicts_with = "oracle")]
     pub(crate) record: bool,
     /// The most that all questions together may cost.
     #[arg(long, value_name = "USD", value_parser = usd, default_value = "1.00")]

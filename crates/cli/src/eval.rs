@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use mirilla_domain::answer;
-use mirilla_domain::code::SkipReason;
+use mirilla_domain::code::{FailReason, SkipReason};
 use mirilla_domain::eval::{Cost, LabelFate, Read, Score, Verdict, judge};
 use mirilla_domain::ids::{Account, CommitSha};
 use mirilla_domain::money::{CappedPurse, PicoUsd, Purse};
@@ -281,7 +281,7 @@ impl Run<'_> {
                 let replay = Replay::new(&case.answers)?;
                 let mut came = self.read(subject, &replay, None, unpaid(case)?)?;
                 came.millis = replay.millis();
-                came.misfit = replay.misfit();
+                came.misfit = replay.misfit(&case.diff);
                 Ok(came)
             }
         }
@@ -294,7 +294,7 @@ impl Run<'_> {
         secret: Option<&str>,
         purses: Vec<CappedPurse>,
     ) -> Result<Came> {
-        let recorder = Recorder::new(model, self.bench.clock());
+        let recorder = Recorder::new(model, self.bench.clock(), &subject.diff);
         let reader = Reader {
             model: &recorder,
             secret,
@@ -342,7 +342,16 @@ impl Run<'_> {
                 coverage: &review.coverage,
             },
         );
-        let is_answered = !review.model.is_empty() && came.misfit.is_none();
+        // A refusal is the model's; that nobody was reached says nothing about it.
+        let unreached = |fate: &Fate| {
+            matches!(
+                fate,
+                Fate::Failed(FailReason::ModelUnavailable | FailReason::ModelRejected)
+            )
+        };
+        let is_answered = !review.model.is_empty()
+            && came.misfit.is_none()
+            && !review.coverage.iter().any(|line| unreached(&line.fate));
         let judged = Judged {
             id: case.id(),
             verdict,

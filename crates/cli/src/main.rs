@@ -1,6 +1,6 @@
 //! The `mirilla` command: try it, run it on one host, look into every step.
 //!
-//! **Invariant:** `main` only parses words and maps results to exit codes: 0 fine, 1 failed, 2 usage,
+//! **Invariant:** `main` only parses words and maps results to exit codes: 0 fine, 1 failed or nothing read by the model, 2 usage,
 //! 3 nothing to review, 10 findings at or above `--fail-on`.
 
 mod app;

@@ -7,11 +7,14 @@
 
 mod print;
 
+use std::collections::VecDeque;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use mirilla_domain::ids::{CommitSha, JobId};
 use mirilla_domain::money::{CappedPurse, Purse};
+use mirilla_domain::review::Outcome;
 use mirilla_domain::snapshot::{RepoFile, TRUSTED_PATHS, TrustedFiles};
 
 use crate::arguments;
@@ -23,6 +26,8 @@ use crate::rehearsal::{Bench, Reader, Subject};
 use crate::run_folder::RunFolder;
 use crate::settings::{self, Environment};
 
+/// How many lines of what went wrong are kept for after the review.
+const MAX_UNSEEN: usize = 5;
 /// Exit code when there is a finding at or above `--fail-on`.
 const FOUND: u8 = 10;
 
@@ -59,9 +64,22 @@ pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> R
         ));
     }
     let interactive = output::is_interactive(environment);
+    // Without a terminal only what went wrong is shown, and only if something did.
+    let unseen = Mutex::new(VecDeque::new());
     let watch = |line: &str| {
         if interactive {
             output::worker_line(line);
+            return;
+        }
+        let mut unseen = unseen.lock().unwrap_or_else(PoisonError::into_inner);
+        if ["failed", "skipped", "rejected", "lost"]
+            .iter()
+            .any(|sign| line.contains(sign))
+        {
+            unseen.push_back(line.to_owned());
+        }
+        if unseen.len() > MAX_UNSEEN {
+            unseen.pop_front();
         }
     };
     // Before the money is spent.
@@ -94,11 +112,27 @@ pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> R
         arguments::Format::Codequality => print::codequality(&previewed)?,
         arguments::Format::Html => print::html(&previewed),
     }
+    for note in &previewed.notes {
+        output::note(note);
+    }
+    for line in unseen.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        output::note(&line);
+    }
     let worst = print::worst(&previewed);
-    Ok(match (arguments.fail_on, worst) {
-        (Some(threshold), Some(worst)) if worst >= threshold => ExitCode::from(FOUND),
-        _ => ExitCode::SUCCESS,
-    })
+    if let (Some(threshold), Some(worst)) = (arguments.fail_on, worst)
+        && worst >= threshold
+    {
+        return Ok(ExitCode::from(FOUND));
+    }
+    if let Some(error) = previewed.unkept {
+        return Err(error);
+    }
+    if asked.is_some() && previewed.review.outcome == Outcome::Failed {
+        return Err(Failure::new("the model read none of the change, so this is no verdict")
+            .hint("what stood in its way is said above; `--no-model` runs the deterministic checks alone")
+            .into());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn subject(arguments: &arguments::Review) -> Result<Subject> {

@@ -23,7 +23,7 @@ pub(crate) fn page() -> String {
     let mut root = Arguments::command();
     root.build();
     command(&mut out, &root, "mirilla");
-    out.push_str("\nExit codes: 0 fine, 1 failed, 2 usage, 3 nothing to review, 10 findings at or above `--fail-on`.\n");
+    out.push_str("\nExit codes: 0 fine, 1 failed or nothing read by the model, 2 usage, 3 nothing to review, 10 findings at or above `--fail-on`.\n");
     out.push_str("\n## Environment\n\nRead by `mirilla serve` and, without `--stack`, by `mirilla doctor`; `ANTHROPIC_API_KEY`, `MIRILLA_MODEL*`, `MIRILLA_POLICY_FILE`, `MIRILLA_TRUSTED_BASES` and `MIRILLA_*_USD` also by `mirilla review`.\n\n| variable | takes |\n| --- | --- |\n");
     for variable in VARIABLES {
         let _ = writeln!(out, "| `{}` | {} |", variable.name, variable.form);

@@ -30,6 +30,7 @@ use mirilla_local::{DataDir, DirArtifacts, LocalMeter};
 use mirilla_model::{AnthropicModel, AnthropicSettings, BedrockModel, BedrockSettings};
 use mirilla_ports::{Artifacts as _, Clock, Heads, LedgerError, Model, OpenSource};
 use mirilla_stack::Session;
+use mirilla_stages::post::settings_notes;
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings, effective_policy};
 use mirilla_system::{OsEntropy, SystemClock};
 
@@ -77,6 +78,10 @@ pub(crate) struct Rehearsed {
     pub(crate) review: Review,
     /// What would be posted.
     pub(crate) plan: Plan,
+    /// What is to be said about the repository's settings.
+    pub(crate) notes: Vec<String>,
+    /// Why the run is not in the folder to keep.
+    pub(crate) unkept: Option<anyhow::Error>,
 }
 
 /// What the review stage wrote and read, byte for byte.
@@ -191,6 +196,7 @@ impl Bench {
         let parsed = mirilla_diff::parse(&subject.diff);
         let floor = checks::floor(&parsed.files);
         let secret = reader.and_then(|reader| reader.secret);
+        let notes = settings_notes(&policy);
         let input = PlanInput {
             job: &job,
             diff: &FreshDiff::of(&parsed.files, &[], None),
@@ -200,20 +206,22 @@ impl Bench {
             recorded: &BTreeSet::new(),
             last_review: None,
             policy: &PlanPolicy::from(&policy),
-            notes: &[],
+            notes: &notes,
             redactor: &Redactor::new(secret.map(|secret| ("model-key", secret))),
             public: &Haystack::new([subject.diff.as_slice()]),
             key: &MarkerKey::new(plan::INSPECT_KEY)?,
         };
         let plan = plan::plan(&input);
-        if let Some(folder) = keep {
-            keep::write(folder, &subject, &files, &input, &plan)?;
-        }
+        // The review was paid for, and is shown all the same.
+        let unkept =
+            keep.and_then(|folder| keep::write(folder, &subject, &files, &input, &plan).err());
         Ok(Rehearsed {
             name: subject.name,
             diff: subject.diff,
             review: read.review,
             plan,
+            notes,
+            unkept,
         })
     }
 

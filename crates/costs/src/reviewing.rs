@@ -214,9 +214,10 @@ impl Bench {
             commit: change.base.clone(),
             files: Vec::new(),
         };
-        let description = match self.described {
-            true => "Does what the title says, and nothing else.",
-            false => "",
+        let description = if self.described {
+            "Does what the title says, and nothing else."
+        } else {
+            ""
         };
         let rules = serde_json::to_vec(&trusted)?;
         let rules = artifacts.put(&Keys::rules(job), &rules).await?;

@@ -167,7 +167,7 @@ enum Ran {
 static NOTHING_RECORDED: BTreeSet<Fingerprint> = BTreeSet::new();
 
 /// Returns what the body says about settings.
-fn notes(policy: &Policy) -> Vec<String> {
+pub fn settings_notes(policy: &Policy) -> Vec<String> {
     let mut notes = Vec::new();
     match policy.broken_settings {
         None => {}
@@ -389,7 +389,7 @@ impl Posting<'_> {
             .await?;
         let trusted = self.trusted_files().await?;
         let policy = effective_policy(&self.settings.policy, &trusted);
-        let notes = notes(&policy);
+        let notes = settings_notes(&policy);
         let facts = JobFacts {
             job: self.job.id.clone(),
             attempt: self.job.attempt,

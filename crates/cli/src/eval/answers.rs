@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use mirilla_domain::escape;
+use mirilla_domain::ids::Sha256Hex;
 use mirilla_domain::money::Usage;
 use mirilla_ports::model::{Answer, StopReason};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,8 @@ pub(super) struct Recording {
     pub(super) model: String,
     /// The prompt it answered.
     pub(super) prompt_version: String,
+    /// SHA-256 of the diff it is about.
+    pub(super) diff_sha256: Sha256Hex,
     /// How long it took, in milliseconds.
     pub(super) millis: u64,
     /// Every call of it that was answered; the last one is the answer, the others looked something up.
@@ -47,11 +50,17 @@ pub(super) struct RecordedCall {
 
 impl Recording {
     /// Makes a recording.
-    pub(super) fn new(model: &str, millis: u64, calls: Vec<RecordedCall>) -> Self {
+    pub(super) fn new(
+        model: &str,
+        diff_sha256: Sha256Hex,
+        millis: u64,
+        calls: Vec<RecordedCall>,
+    ) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
             model: model.to_owned(),
             prompt_version: mirilla_domain::prompt::PROMPT_VERSION.to_owned(),
+            diff_sha256,
             millis,
             calls,
         }
@@ -145,7 +154,8 @@ mod tests {
                 ..Usage::default()
             },
         };
-        Recording::new("claude-sonnet-5-5", 1_200, vec![call])
+        let diff = mirilla_domain::ids::sha256(b"a diff");
+        Recording::new("claude-sonnet-5-5", diff, 1_200, vec![call])
     }
 
     #[test]

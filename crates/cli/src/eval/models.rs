@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use async_trait::async_trait;
+use mirilla_domain::ids::{Sha256Hex, sha256};
 use mirilla_domain::prompt::PROMPT_VERSION;
 use mirilla_ports::model::{
     Answer, CallGate, Conversation, Go, LookUp, NextCall, StopReason, Stopped, Unanswered,
@@ -19,15 +20,17 @@ use crate::failure::Failure;
 pub(super) struct Recorder<'a> {
     inner: &'a dyn Model,
     clock: &'a dyn Clock,
+    diff: Sha256Hex,
     recordings: Mutex<Vec<Recording>>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Listens to a model.
-    pub(super) fn new(inner: &'a dyn Model, clock: &'a dyn Clock) -> Self {
+    /// Listens to a model that is asked about a diff.
+    pub(super) fn new(inner: &'a dyn Model, clock: &'a dyn Clock, diff: &[u8]) -> Self {
         Self {
             inner,
             clock,
+            diff: sha256(diff),
             recordings: Mutex::default(),
         }
     }
@@ -62,7 +65,7 @@ impl Model for Recorder<'_> {
         if !tap.calls.is_empty() {
             let took = self.clock.now().since(began).as_millis();
             let millis = u64::try_from(took).unwrap_or(u64::MAX);
-            let recording = Recording::new(self.inner.id(), millis, tap.calls);
+            let recording = Recording::new(self.inner.id(), self.diff.clone(), millis, tap.calls);
             self.recordings
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -138,7 +141,11 @@ impl<'a> Replay<'a> {
     }
 
     /// Returns why the recording is not of the questions that were asked.
-    pub(super) fn misfit(&self) -> Option<String> {
+    pub(super) fn misfit(&self, diff: &[u8]) -> Option<String> {
+        let diff = sha256(diff);
+        if self.recordings.iter().any(|one| one.diff_sha256 != diff) {
+            return Some("it answers questions about another diff".to_owned());
+        }
         let asked = self.next.load(Ordering::Relaxed);
         let there = self.recordings.len();
         if asked != there {

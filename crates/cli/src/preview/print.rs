@@ -1,6 +1,7 @@
 //! A preview's findings as text, JSON, a report for another tool, or a page.
 
 use anyhow::Result;
+use mirilla_domain::anchor::OffDiff;
 use mirilla_domain::code::SkipReason;
 use mirilla_domain::escape;
 use mirilla_domain::export::{self, Export};
@@ -12,9 +13,15 @@ use crate::html::{self, FileView, Page, Row};
 use crate::output;
 use crate::rehearsal::Rehearsed;
 
-/// Returns the worst severity that would be reported.
+/// Returns the worst severity that would be reported; what a second look doubts decides nothing.
 pub(super) fn worst(previewed: &Rehearsed) -> Option<Severity> {
-    reported(previewed).filter_map(|item| item.severity).max()
+    let certain = reported(previewed).filter(|item| !is_doubted(item));
+    certain.filter_map(|item| item.severity).max()
+}
+
+fn is_doubted(item: &Item) -> bool {
+    let place = OffDiff::Doubted;
+    matches!(&item.fate, ItemFate::InBody { place: found, .. } if *found == place)
 }
 
 fn reported(previewed: &Rehearsed) -> impl Iterator<Item = &Item> {
@@ -30,7 +37,12 @@ pub(super) fn text(previewed: &Rehearsed) {
             line => format!("{}:{line}", escape::terminal(&item.path)),
         };
         output::data_line(&format!(
-            "{place}  {severity}  {}",
+            "{place}  {severity}{}  {}",
+            if is_doubted(item) {
+                " (doubted on a second look)"
+            } else {
+                ""
+            },
             escape::terminal(&item.title)
         ));
         for line in item.message.lines() {
@@ -196,6 +208,10 @@ pub(super) fn html(previewed: &Rehearsed) {
     for item in &previewed.plan.items {
         let why = match &item.fate {
             ItemFate::Dropped { reason, .. } => reason.explain(),
+            ItemFate::InBody {
+                place: OffDiff::Doubted,
+                ..
+            } => "doubted on a second look",
             ItemFate::InBody { .. } => "its line is not part of the change",
             ItemFate::Posted | ItemFate::AlreadyThere { .. } => continue,
         };

@@ -38,6 +38,42 @@ fn a_conflict_marker_fails_on_high_and_not_without() {
 }
 
 #[test]
+fn answers_of_the_labels_are_not_recorded_as_a_models() {
+    let arguments = ["eval", "tests/fixtures/eval", "--oracle", "--record"];
+    let (code, _, stderr) = mirilla(&arguments, b"", &[]);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(
+        stderr.contains("--record") && stderr.contains("--oracle"),
+        "{stderr}"
+    );
+}
+
+/// What the poster would say about the repository's settings, a preview says too.
+#[test]
+fn a_preview_says_that_the_settings_file_is_broken() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = dir.path();
+    let run = |arguments: &[&str]| drop(git(repo, arguments));
+    run(&["init", "-q", "-b", "main"]);
+    std::fs::write(repo.join(".mirilla.toml"), "max-usd = \"0,40\"\n").unwrap();
+    run(&["add", "."]);
+    run(&["commit", "-qm", "base"]);
+    std::fs::write(repo.join("a.rs"), "fn a() {}\n").unwrap();
+    run(&["add", "."]);
+    run(&["commit", "-qm", "head"]);
+    let arguments = [
+        "review",
+        "--repo",
+        repo.to_str().unwrap(),
+        "--base",
+        "HEAD~1",
+    ];
+    let (code, _, stderr) = mirilla(&arguments, b"", &[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("`.mirilla.toml` has errors"), "{stderr}");
+}
+
+#[test]
 fn what_is_not_a_repository_is_named_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
     let (code, _, stderr) = mirilla(

@@ -212,6 +212,41 @@ fn answers_to_other_questions_are_left_out_and_named() {
 }
 
 #[test]
+fn answers_about_another_diff_are_left_out_and_named() {
+    let dir = small();
+    let (_sim, key, url) = sim();
+    let environment = [
+        ("ANTHROPIC_API_KEY", key.as_str()),
+        ("MIRILLA_MODEL_URL", &url),
+    ];
+    eval(dir.path(), &["--ask", "--record"], &environment);
+    let diff = dir.path().join("mine/bug/change.diff");
+    let text = std::fs::read_to_string(&diff).unwrap();
+    let line = text.lines().last().unwrap();
+    std::fs::write(&diff, text.replace(line, &format!("{line} "))).unwrap();
+    let result = eval(dir.path(), &[], &[]);
+    assert_eq!(result["misfits"][0]["case"], "mine/bug");
+    assert_eq!(
+        result["misfits"][0]["why"],
+        "it answers questions about another diff"
+    );
+}
+
+/// That nobody was reached says nothing about a model.
+#[test]
+fn a_model_that_was_not_reached_has_no_figures() {
+    let dir = small();
+    let (sim, _key, url) = sim();
+    let environment = [
+        ("ANTHROPIC_API_KEY", "sk-ant-made-up-and-wrong"),
+        ("MIRILLA_MODEL_URL", url.as_str()),
+    ];
+    let result = eval(dir.path(), &["--ask"], &environment);
+    assert_eq!(result["all"]["model"], Value::Null, "{result:#}");
+    assert!(!sim.messages().take_problems().is_empty());
+}
+
+#[test]
 fn a_label_that_is_not_in_its_diff_is_refused_by_name() {
     let dir = small();
     let case = dir.path().join("mine/bug/case.toml");

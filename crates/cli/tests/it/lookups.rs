@@ -1,9 +1,10 @@
-//! The model looks things up: in a confined child of `serve`, and in `review` over a clone.
+//! The model is asked: it looks things up in a confined child of `serve` and in `review` over a clone, it is
+//! asked on Bedrock, and it cannot be asked.
 
 use std::time::Duration;
 
 use mirilla_casekit::git;
-use mirilla_sim::Scripted;
+use mirilla_sim::{Scripted, SimFinding};
 use serde_json::{Value, json};
 
 use crate::support::{REPO, World, mirilla, wait_for};
@@ -69,6 +70,60 @@ fn a_preview_asks_bedrock_with_the_environments_credentials() {
     let (code, stdout, stderr) = mirilla(&["review", "--patch", "-"], patch.as_bytes(), &set);
     assert_eq!(code, 0, "{stdout}{stderr}");
     assert_eq!(messages.counts()["POST /model/{id}/invoke"], 1);
+}
+
+/// A wrong key must not look like a clean change.
+#[test]
+fn a_model_that_reads_nothing_is_a_failure_that_says_why() {
+    let patch =
+        "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-fn a() {}\n+fn b() {}\n";
+    let world = World::new();
+    let url = world.sim.messages().url();
+    let set = [
+        ("ANTHROPIC_API_KEY", "sk-ant-made-up-and-wrong"),
+        ("MIRILLA_MODEL_URL", url.as_str()),
+    ];
+    for format in ["text", "json"] {
+        let arguments = ["review", "--patch", "-", "--format", format];
+        let (code, stdout, stderr) = mirilla(&arguments, patch.as_bytes(), &set);
+        assert_eq!(code, 1, "{stdout}{stderr}");
+        assert!(
+            stderr.contains("401 authentication_error") && stderr.contains("check the model key"),
+            "{stderr}"
+        );
+        assert!(
+            stderr.contains("the model read none of the change"),
+            "{stderr}"
+        );
+    }
+    assert_eq!(world.sim.messages().take_problems().len(), 2);
+}
+
+#[test]
+fn a_finding_that_is_doubted_is_told_so_and_decides_nothing() {
+    let world = World::new();
+    let messages = world.sim.messages();
+    messages.answer(Scripted::findings(
+        "One.",
+        vec![SimFinding::new("a.rs", 1, "A defect")],
+    ));
+    let verdict =
+        json!({"item": 1, "verdict": "wrong", "severity": "low", "confidence": 90, "reason": ""});
+    messages.answer_second_look(Scripted::json(&json!({ "verdicts": [verdict] })));
+    let patch =
+        "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-fn a() {}\n+fn b() {}\n";
+    let (url, key) = (messages.url(), messages.api_key().to_owned());
+    let set = [
+        ("ANTHROPIC_API_KEY", key.as_str()),
+        ("MIRILLA_MODEL_URL", url.as_str()),
+    ];
+    let arguments = ["review", "--patch", "-", "--fail-on", "high"];
+    let (code, stdout, stderr) = mirilla(&arguments, patch.as_bytes(), &set);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert!(
+        stdout.contains("a.rs:1  HIGH (doubted on a second look)  A defect"),
+        "{stdout}"
+    );
 }
 
 #[test]
