@@ -13,6 +13,9 @@ use crate::html::{self, FileView, Page, Row};
 use crate::output;
 use crate::rehearsal::Rehearsed;
 
+/// How many of the files that were read are listed; those that were not are listed all.
+const MAX_READ_SHOWN: usize = 50;
+
 /// Returns the worst severity that would be reported; what a second look doubts decides nothing.
 pub(super) fn worst(previewed: &Rehearsed) -> Option<Severity> {
     let certain = reported(previewed).filter(|item| !is_doubted(item));
@@ -51,7 +54,18 @@ pub(super) fn text(previewed: &Rehearsed) {
     }
     output::data_line(&summary(previewed));
     for (path, why) in unread(previewed) {
-        output::note(&format!("  not read: {} ({why})", escape::terminal(&path)));
+        output::note(&format!("  not read   {} ({why})", escape::terminal(&path)));
+    }
+    let read = || {
+        let lines = previewed.review.coverage.iter();
+        lines.filter(|line| is_read(&line.fate))
+    };
+    for line in read().take(MAX_READ_SHOWN) {
+        output::note(&format!("  read       {}", escape::terminal(&line.path)));
+    }
+    match read().count().saturating_sub(MAX_READ_SHOWN) {
+        0 => {}
+        more => output::note(&format!("  read       and {more} more")),
     }
 }
 
@@ -73,10 +87,7 @@ fn summary(previewed: &Rehearsed) -> String {
         format!(" ({})", by.join(", "))
     };
     let coverage = &previewed.review.coverage;
-    let read = coverage
-        .iter()
-        .filter(|line| matches!(line.fate, Fate::Reviewed | Fate::Carried))
-        .count();
+    let read = coverage.iter().filter(|line| is_read(&line.fate)).count();
     let model = match previewed.review.model.as_str() {
         "" => format!(
             "no model was asked, so {} not read by one",
@@ -96,6 +107,10 @@ fn summary(previewed: &Rehearsed) -> String {
         if count == 1 { "finding" } else { "findings" },
         escape::terminal(&previewed.name)
     )
+}
+
+fn is_read(fate: &Fate) -> bool {
+    matches!(fate, Fate::Reviewed | Fate::Carried)
 }
 
 fn unread(previewed: &Rehearsed) -> Vec<(String, &'static str)> {

@@ -159,5 +159,6 @@ fn a_preview_looks_in_the_clone_and_shows_nothing_of_the_working_tree() {
     assert!(told.contains("1   fn helper() {}"), "{told}");
     assert!(told.contains("1 + fn main() { helper(); }"), "{told}");
     assert!(!told.contains("uncommitted"), "{told}");
+    assert!(stderr.contains("  read       main.rs"), "{stderr}");
     assert!(!world.sim.github().tip(REPO, "main").unwrap().is_empty());
 }
