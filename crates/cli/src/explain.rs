@@ -9,14 +9,14 @@ use anyhow::{Context as _, Result};
 use mirilla_domain::anchor::OffDiff;
 use mirilla_domain::escape;
 use mirilla_domain::ids::sha256;
-use mirilla_domain::plan::{self, ItemFate, Plan, Source};
+use mirilla_domain::plan::{self, ItemFate, KeptInput, Plan, Source};
 use mirilla_domain::record::{self, CallFate, Explained, RunRecord, Wanted};
 use mirilla_domain::review::{Fate, Review, Severity};
 
 use crate::arguments;
 use crate::failure::Failure;
 use crate::output;
-use crate::run_folder::{PLAN, REVIEW, RUN, RunFolder};
+use crate::run_folder::{PLAN, PLAN_INPUT, REVIEW, RUN, RunFolder};
 
 /// Longest piece of somebody else's text on one line.
 const MAX_TEXT_CHARS: usize = 300;
@@ -50,9 +50,18 @@ pub(crate) fn run(arguments: &arguments::Explain) -> Result<ExitCode> {
         }
         belongs
     });
+    let kept = folder.find(PLAN_INPUT)?;
+    let kept = kept.and_then(|bytes| KeptInput::read(&bytes).ok());
     let plan: Option<Plan> = match folder.find(PLAN)? {
         None => None,
         Some(bytes) => {
+            if kept.is_some_and(|kept| kept.plan_sha256 != sha256(&bytes)) {
+                return Err(
+                    Failure::new(format!("{PLAN} was changed after it was kept"))
+                        .hint("`mirilla replay` makes it again from the other files")
+                        .into(),
+                );
+            }
             Some(serde_json::from_slice(&bytes).with_context(|| format!("{PLAN} cannot be used"))?)
         }
     };

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::output;
-use crate::run_folder::{DIFF, PLAN, PLAN_INPUT, REVIEW, RUN, RunFolder};
+use crate::run_folder::{DIFF, META, PLAN, PLAN_INPUT, REVIEW, RULES, RUN, RunFolder};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &arguments::Replay) -> Result<ExitCode> {
@@ -31,7 +31,10 @@ pub(crate) fn run(arguments: &arguments::Replay) -> Result<ExitCode> {
     let stored = folder.read(PLAN)?;
     let mut problems = Vec::new();
     match folder.find(RUN)? {
-        Some(bytes) => check_record(&input, &bytes, &diff, review.as_deref(), &mut problems),
+        Some(bytes) => {
+            check_record(&input, &bytes, &diff, review.as_deref(), &mut problems);
+            check_snapshot(&folder, &bytes, &mut problems)?;
+        }
         None if input.run_sha256.is_some() => problems.push(format!("{RUN} is missing")),
         None => {}
     }
@@ -106,6 +109,25 @@ fn check_record(
             "note: the answer of call {call} is kept in part only and is not read again"
         ));
     }
+}
+
+/// Holds the snapshot's files, as far as they were kept, against the record of what was read.
+fn check_snapshot(folder: &RunFolder, record: &[u8], problems: &mut Vec<String>) -> Result<()> {
+    let Ok(record) = RunRecord::read(record) else {
+        return Ok(());
+    };
+    for (file, wanted) in [
+        (RULES, &record.inputs.rules_sha256),
+        (META, &record.inputs.meta_sha256),
+    ] {
+        if folder
+            .find(file)?
+            .is_some_and(|bytes| sha256(&bytes) != *wanted)
+        {
+            problems.push(format!("{file} is not the one that was read"));
+        }
+    }
+    Ok(())
 }
 
 fn failed(input: &KeptInput, problems: &[String]) -> anyhow::Error {

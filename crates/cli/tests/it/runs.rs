@@ -114,6 +114,8 @@ fn one_changed_byte_of_a_kept_run_is_found() {
             "run.json was changed",
         ),
         ("diff.patch", "charge", "chargE", "the diff is not"),
+        ("rules.json", "files", "filez", "rules.json is not the one"),
+        ("meta.json", "local/", "locaL/", "meta.json is not the one"),
         (
             "plan.json",
             "swallowed",
@@ -138,6 +140,13 @@ fn one_changed_byte_of_a_kept_run_is_found() {
         std::fs::write(&path, text).unwrap();
     }
     assert_eq!(replay(&kept.folder).0, 0);
+    let plan = std::fs::read_to_string(kept.path("plan.json")).unwrap();
+    let milder = plan.replacen("high", "low", 1);
+    std::fs::write(kept.path("plan.json"), milder).unwrap();
+    let (code, _, stderr) = kept.explain("Pay.java:4");
+    assert_eq!(code, 1);
+    assert!(stderr.contains("plan.json was changed"), "{stderr}");
+    std::fs::write(kept.path("plan.json"), plan).unwrap();
     std::fs::remove_file(kept.path("run.json")).unwrap();
     let (code, _, stderr) = replay(&kept.folder);
     assert_eq!(code, 1);
