@@ -16,10 +16,10 @@ use url::Url;
 
 use crate::capability::Capability;
 use crate::conversation::{Provider, converse};
-use crate::retry::{Patience, with_patience};
+use crate::retry::Terms;
 use crate::settings::{AnthropicSettings, SettingsError};
-use crate::wire::{Asked, BadQuestion, Failure, Lost, ModelName, Reply, ReplyHead, TurnRequest};
-use crate::wire::{read_failure, read_reply, request_body};
+use crate::wire::{Asked, Failure, Lost, ModelName, Reply, ReplyHead, TurnRequest};
+use crate::wire::{read_failure, read_reply};
 
 /// Largest answer that is read: 128,000 tokens of text stay well below it.
 const MAX_ANSWER_BYTES: u64 = 8 * 1024 * 1024;
@@ -125,26 +125,23 @@ impl Provider for AnthropicModel {
         request: &TurnRequest<'_>,
         deadline: Timestamp,
     ) -> Result<Reply, ModelError> {
-        let body = request_body(
-            request,
-            ModelName::InBody(self.capability.id),
-            self.settings.effort,
-            self.settings.max_tokens,
-        )
-        .map_err(BadQuestion::into_error)?;
-        let body = Bytes::from(body);
-        let patience = Patience {
+        let terms = Terms {
             clock: self.clock.as_ref(),
             entropy: self.entropy.as_ref(),
-            deadline,
+            effort: self.settings.effort,
+            max_tokens: self.settings.max_tokens,
             max_retries: self.settings.max_retries,
             call_limit: self.settings.request_timeout,
         };
-        let asked = Asked {
-            prompt_bytes: request.bytes(),
-            max_tokens: request.question.max_tokens,
-        };
-        with_patience(patience, |limit| self.send(body.clone(), asked, limit)).await
+        let send = |body, asked, limit| self.send(body, asked, limit);
+        terms
+            .reply(
+                ModelName::InBody(self.capability.id),
+                request,
+                deadline,
+                send,
+            )
+            .await
     }
 }
 

@@ -4,7 +4,7 @@
 //! because profiles and their ids come and go; [`BedrockSettings::model`] is what it is, by which it is
 //! priced and bounded. Where the first names a known model, the two must agree.
 //!
-//! **Invariant:** the SDK itself repeats nothing, because only [`with_patience`] knows whether a call may
+//! **Invariant:** the SDK itself repeats nothing, because only [`Terms::reply`] knows whether a call may
 //! be repeated without paying twice; and only a call that certainly did not leave is called unprocessed.
 
 use std::error::Error;
@@ -31,10 +31,10 @@ use mirilla_ports::model::{Answer, Conversation, Model, ModelError, Unanswered};
 
 use crate::capability::{Capability, check_model};
 use crate::conversation::{Provider, converse};
-use crate::retry::{Patience, with_patience};
+use crate::retry::Terms;
 use crate::settings::{Effort, SettingsError, check_timeouts};
-use crate::wire::{Asked, BadQuestion, Failure, Lost, ModelName, Reply, ReplyHead, TurnRequest};
-use crate::wire::{read_bedrock_failure, read_reply, request_body};
+use crate::wire::{Asked, Failure, Lost, ModelName, Reply, ReplyHead, TurnRequest};
+use crate::wire::{read_bedrock_failure, read_reply};
 
 /// Longest ARN that Bedrock takes.
 const MAX_ID_BYTES: usize = 2_048;
@@ -247,25 +247,16 @@ impl Provider for BedrockModel {
         request: &TurnRequest<'_>,
         deadline: Timestamp,
     ) -> Result<Reply, ModelError> {
-        let body = request_body(
-            request,
-            ModelName::InUrl,
-            self.settings.effort,
-            self.settings.max_tokens,
-        )
-        .map_err(BadQuestion::into_error)?;
-        let patience = Patience {
+        let terms = Terms {
             clock: self.clock.as_ref(),
             entropy: self.entropy.as_ref(),
-            deadline,
+            effort: self.settings.effort,
+            max_tokens: self.settings.max_tokens,
             max_retries: self.settings.max_retries,
             call_limit: self.settings.request_timeout,
         };
-        let asked = Asked {
-            prompt_bytes: request.bytes(),
-            max_tokens: request.question.max_tokens,
-        };
-        with_patience(patience, |_limit| self.send(Blob::new(body.clone()), asked)).await
+        let send = |body, asked, _limit| self.send(Blob::new(body), asked);
+        terms.reply(ModelName::InUrl, request, deadline, send).await
     }
 }
 

@@ -4,11 +4,13 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use mirilla_domain::ids::Timestamp;
 use mirilla_ports::clock::{Clock, Entropy};
 use mirilla_ports::model::ModelError;
 
-use crate::wire::{Failure, Lost};
+use crate::settings::Effort;
+use crate::wire::{Asked, BadQuestion, Failure, Lost, ModelName, Reply, TurnRequest, request_body};
 
 /// First wait, doubled every time.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -98,6 +100,50 @@ where
             "the model did not process a call; it will be made again"
         );
         clock.sleep(wait).await;
+    }
+}
+
+/// How a provider's calls are made, whatever carries them.
+pub(crate) struct Terms<'a> {
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) entropy: &'a dyn Entropy,
+    pub(crate) effort: Option<Effort>,
+    /// The longest answer that may be asked for.
+    pub(crate) max_tokens: u32,
+    pub(crate) max_retries: u32,
+    /// The longest one attempt may take.
+    pub(crate) call_limit: Duration,
+}
+
+impl Terms<'_> {
+    /// Writes a request and makes the call, as often as it may be made. `send` gets the body, what it asks
+    /// for, and how long it may take.
+    pub(crate) async fn reply<F, Fut>(
+        &self,
+        name: ModelName<'_>,
+        request: &TurnRequest<'_>,
+        deadline: Timestamp,
+        mut send: F,
+    ) -> Result<Reply, ModelError>
+    where
+        F: FnMut(Bytes, Asked, Duration) -> Fut + Send,
+        Fut: Future<Output = Result<Reply, Failure>> + Send,
+    {
+        let body = request_body(request, name, self.effort, self.max_tokens)
+            .map_err(BadQuestion::into_error)?;
+        let body = Bytes::from(body);
+        let asked = Asked {
+            prompt_bytes: request.bytes(),
+            max_tokens: request.question.max_tokens,
+        };
+        let patience = Patience {
+            clock: self.clock,
+            entropy: self.entropy,
+            deadline,
+            max_retries: self.max_retries,
+            call_limit: self.call_limit,
+        };
+        with_patience(patience, |limit| send(body.clone(), asked, limit)).await
     }
 }
 
