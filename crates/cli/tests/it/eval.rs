@@ -194,8 +194,8 @@ fn a_cap_ends_the_run_and_leaves_the_rest_out() {
     assert_eq!(sim.messages().model_calls().len(), 0);
 }
 
-#[test]
-fn answers_to_other_questions_are_left_out_and_named() {
+/// The small folder with answers recorded beside its changes.
+fn recorded() -> tempfile::TempDir {
     let dir = small();
     let (_sim, key, url) = sim();
     let environment = [
@@ -203,6 +203,12 @@ fn answers_to_other_questions_are_left_out_and_named() {
         ("MIRILLA_MODEL_URL", &url),
     ];
     eval(dir.path(), &["--ask", "--record"], &environment);
+    dir
+}
+
+#[test]
+fn answers_to_other_questions_are_left_out_and_named() {
+    let dir = recorded();
     let recorded = dir.path().join("mine/bug/answers/001.json");
     let text = std::fs::read_to_string(&recorded).unwrap();
     std::fs::write(recorded.with_file_name("009.json"), &text).unwrap();
@@ -213,13 +219,7 @@ fn answers_to_other_questions_are_left_out_and_named() {
 
 #[test]
 fn answers_about_another_diff_are_left_out_and_named() {
-    let dir = small();
-    let (_sim, key, url) = sim();
-    let environment = [
-        ("ANTHROPIC_API_KEY", key.as_str()),
-        ("MIRILLA_MODEL_URL", &url),
-    ];
-    eval(dir.path(), &["--ask", "--record"], &environment);
+    let dir = recorded();
     let diff = dir.path().join("mine/bug/change.diff");
     let text = std::fs::read_to_string(&diff).unwrap();
     let line = text.lines().last().unwrap();

@@ -12,11 +12,11 @@ use mirilla_domain::code::SkipReason;
 use mirilla_domain::ids::{AttemptNo, CommitSha, JobId, Sha256Hex, sha256};
 use mirilla_domain::money::{PicoUsd, Usage};
 use mirilla_domain::prompt::{Description, PROMPT_VERSION, shared_digest};
-use mirilla_domain::review::{
-    Category, Coverage, Fate, Finding, Outcome, REVIEW_SCHEMA, Review, Severity, Side,
-};
+use mirilla_domain::review::{Coverage, Fate, Finding, Outcome, REVIEW_SCHEMA, Review};
 use mirilla_domain::rules::Rule;
 use mirilla_domain::settings::{Policy, PrDescription};
+
+use crate::bench;
 
 /// A changed file: its lines begin at `start`.
 fn file(path: &str, start: u32, lines: &[&str]) -> String {
@@ -34,20 +34,8 @@ fn sha(c: char) -> CommitSha {
 
 fn finding(path: &str, line: u32, quote: Option<&str>) -> Finding {
     Finding {
-        path: path.to_owned(),
-        line,
-        end_line: None,
-        side: Side::Right,
-        severity: Severity::High,
-        category: Category::Correctness,
-        title: format!("A defect at {line}"),
-        message: "It is wrong.".to_owned(),
-        confidence: 90,
         quote: quote.map(str::to_owned),
-        symbol: None,
-        rule: None,
-        suggestion: None,
-        doubted: false,
+        ..bench::finding(path, line, &format!("A defect at {line}"))
     }
 }
 

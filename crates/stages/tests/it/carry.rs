@@ -207,21 +207,38 @@ fn auth_finding() -> Scripted {
     Scripted::findings("Anybody may do anything.", vec![found])
 }
 
+const AUTH_CODE: &str = "is_admin() || true";
+
+/// Where nothing else is scripted for it, the model finds what is wrong with auth.rs.
+fn otherwise_sees_through(host: &Host) {
+    host.sim.messages().answer_all_when(
+        "auth.rs",
+        |prompt| prompt.contains(AUTH_CODE),
+        |_| auth_finding(),
+    );
+}
+
+#[track_caller]
+fn assert_said_of_auth(host: &Host) {
+    let said = host.comments();
+    assert_eq!(
+        (said.len(), said[0].0.as_str()),
+        (1, "src/auth.rs"),
+        "{said:?}"
+    );
+}
+
 #[tokio::test]
 async fn silence_bought_by_text_in_the_same_chunk_ends_with_the_text() {
     let host = Host::new(AUTH_STORY);
     let model = host.sim.messages();
-    let code = "is_admin() || true";
+    let code = AUTH_CODE;
     model.answer_all_when(
         "a model that is talked to",
         move |prompt| prompt.contains(code) && prompt.contains(TEXT),
         |_| Scripted::nothing_found(),
     );
-    model.answer_all_when(
-        "auth.rs",
-        move |prompt| prompt.contains(code),
-        |_| auth_finding(),
-    );
+    otherwise_sees_through(&host);
     reviewed(&host).await;
     assert_eq!(
         host.comments(),
@@ -232,12 +249,7 @@ async fn silence_bought_by_text_in_the_same_chunk_ends_with_the_text() {
     host.push("tidy up", &[("src/notes.rs", "// nothing\n")]);
     reviewed(&host).await;
     assert_eq!(sent(&host, before, code), 1, "auth.rs was sent again");
-    let said = host.comments();
-    assert_eq!(
-        (said.len(), said[0].0.as_str()),
-        (1, "src/auth.rs"),
-        "{said:?}"
-    );
+    assert_said_of_auth(&host);
 }
 
 #[tokio::test]
@@ -254,7 +266,7 @@ async fn silence_bought_by_a_file_that_a_tool_showed_ends_with_the_file() {
     };
     let host = Host::new(STORY);
     let model = host.sim.messages();
-    let code = "is_admin() || true";
+    let code = AUTH_CODE;
     model.answer_all_when(
         "a look",
         |prompt| prompt.may_call_tools() && prompt.turns() == 0,
@@ -270,11 +282,7 @@ async fn silence_bought_by_a_file_that_a_tool_showed_ends_with_the_file() {
         },
         |_| Scripted::nothing_found(),
     );
-    model.answer_all_when(
-        "auth.rs",
-        move |prompt| prompt.contains(code),
-        |_| auth_finding(),
-    );
+    otherwise_sees_through(&host);
     reviewed(&host).await;
     assert_eq!(host.comments(), []);
     let (review, _) = written(&host, 0).await;
@@ -293,12 +301,7 @@ async fn silence_bought_by_a_file_that_a_tool_showed_ends_with_the_file() {
     host.push("tidy up", &[("vendor/x.min.js", "var a=3;\n")]);
     reviewed(&host).await;
     assert!(sent(&host, before, code) >= 1, "auth.rs was sent again");
-    let said = host.comments();
-    assert_eq!(
-        (said.len(), said[0].0.as_str()),
-        (1, "src/auth.rs"),
-        "{said:?}"
-    );
+    assert_said_of_auth(&host);
 }
 
 #[tokio::test]
