@@ -81,7 +81,7 @@ impl World {
     }
 
     /// Returns the lines of the functions that count something under a metric's name.
-    pub fn counted(&self, metric: &str) -> Vec<Value> {
+    pub(super) fn counted(&self, metric: &str) -> Vec<Value> {
         let output = self.emulator.functions_output().unwrap();
         output
             .lines()

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{MESSAGES, REPO, World};
 
 /// How often a wait looks.
@@ -31,6 +33,25 @@ impl World {
             }
         })
         .await;
+    }
+
+    /// Waits until functions have counted something under a metric's name, one line of which is `wanted`;
+    /// returns all those lines. What a function counts it writes after what it did can be seen outside.
+    pub async fn wait_until_counted(
+        &self,
+        metric: &str,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Vec<Value> {
+        self.wait(metric, Duration::from_secs(60), async || {
+            let lines = self.counted(metric);
+            if lines.iter().any(&wanted) {
+                Ok(())
+            } else {
+                Err(format!("{lines:?}"))
+            }
+        })
+        .await;
+        self.counted(metric)
     }
 
     /// Waits until a queue is empty and stays so for a while.

@@ -78,7 +78,7 @@ async fn a_lost_webhook_is_asked_for_again_and_leads_to_one_review() {
         assert_eq!(world.said(pr).0, 1);
     }
     for metric in ["redeliveries_asked", "deliveries_read"] {
-        let counted = world.counted(metric);
+        let counted = world.wait_until_counted(metric, |_| true).await;
         assert_eq!(counted.len(), 1, "{metric}: {counted:?}");
         assert_eq!(counted[0][metric], 1);
     }

@@ -30,7 +30,7 @@ async fn only_the_fixed_checks_speak(world: &World, pr: u64) {
     );
     assert_ne!(review.state, "APPROVED");
     assert_eq!(review.comments[0].path, "Total.java");
-    let reviews = world.counted("reviews");
+    let reviews = world.wait_until_counted("reviews", |_| true).await;
     assert_eq!(reviews.len(), 1, "{reviews:?}");
     assert_eq!(reviews[0]["outcome"], "failed");
 }
@@ -59,7 +59,8 @@ async fn a_model_that_stays_down_leaves_the_fixed_checks_and_calls_nothing_clean
     }
     world.wait_for_model_calls(1).await;
     only_the_fixed_checks_speak(&world, pr).await;
-    assert_eq!(world.counted("floor_hits")[0]["check"], "conflict-marker");
+    let hits = world.wait_until_counted("floor_hits", |_| true).await;
+    assert_eq!(hits[0]["check"], "conflict-marker");
     assert_eq!(world.sim.messages().charged().calls, 0);
     world.finish().await;
 }
@@ -76,13 +77,7 @@ async fn a_model_that_nobody_listens_for_leaves_the_fixed_checks_and_costs_nothi
         assert_eq!(world.deliver(&delivery).status, 202);
     }
     let failed = |run: &Value| run["stage"] == "reviewer" && run["outcome"] == "retry";
-    world
-        .wait("a first try", Duration::from_secs(60), async || {
-            let runs = world.counted("runs");
-            let any = runs.iter().any(failed);
-            any.then_some(()).ok_or(format!("{runs:?}"))
-        })
-        .await;
+    world.wait_until_counted("runs", failed).await;
     only_the_fixed_checks_speak(&world, pr).await;
     let purses = world.aws.purses(world.output("MeterTableName")).await;
     assert!(!purses.is_empty(), "money was set aside, and given back");
