@@ -34,7 +34,10 @@ async fn read(ledger: &dyn Ledger, id: &JobId) -> Job {
 }
 
 async fn deliveries_are_recorded_once_and_with_their_rows(ledger: &dyn Ledger) {
-    let first = job('b', at(100));
+    let first = Job {
+        sponsored: true,
+        ..job('b', at(100))
+    };
     assert_eq!(ledger.job(&first.id).await.unwrap(), None);
     assert_eq!(ledger.pull_request(&pull_request(7)).await.unwrap(), None);
     let whole = Transaction {

@@ -245,6 +245,10 @@ pub struct Job {
     pub posting_since: Option<Timestamp>,
     /// The review that holds the findings.
     pub review_id: Option<ReviewId>,
+    /// Whether somebody with write access asked for this review by hand. It holds for this key only:
+    /// the next push is not what that person saw.
+    #[serde(default)]
+    pub sponsored: bool,
     /// Who works on it.
     pub claim: Option<Claim>,
     /// Not to be read before this moment.
@@ -279,6 +283,7 @@ impl Job {
             findings_sha256: None,
             posting_since: None,
             review_id: None,
+            sponsored: false,
             claim: None,
             due_at,
             created_at: now,
@@ -405,6 +410,23 @@ mod tests {
             Debounce::default().delay(Some(at(1000)), at(900)),
             DEBOUNCE_BUSY
         );
+    }
+
+    #[test]
+    fn rows_from_before_a_field_existed_are_still_read() {
+        let key = JobKey {
+            forge: Forge::Github,
+            repo: RepoId::new(1),
+            pr: PrNumber::new(2),
+            head: CommitSha::parse(&"a".repeat(40)).unwrap(),
+            base_ref: BranchName::parse("main").unwrap(),
+            generation: Generation::new(0),
+        };
+        let name = RepoName::parse("acme/shop").unwrap();
+        let job = Job::accepted(key, name, None, at(20), at(0));
+        let mut row = serde_json::to_value(&job).unwrap();
+        row.as_object_mut().unwrap().remove("sponsored").unwrap();
+        assert_eq!(serde_json::from_value::<Job>(row).unwrap(), job);
     }
 
     #[test]
