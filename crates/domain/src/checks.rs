@@ -36,7 +36,7 @@ use source::Source;
 /// Most hits of one kind in one file; the last one says how many more there are.
 const MAX_HITS_PER_FILE: usize = 20;
 /// Most hits in all.
-const MAX_HITS: usize = 500;
+pub(crate) const MAX_HITS: usize = 500;
 
 macro_rules! checks {
     ($($variant:ident => $code:literal, $addresses:literal, $doc:literal;)*) => {

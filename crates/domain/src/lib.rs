@@ -22,6 +22,7 @@ pub mod eval;
 pub mod export;
 pub mod eyes;
 pub mod fingerprint;
+pub mod gate;
 pub mod ids;
 pub mod job;
 pub mod marker;

@@ -6,11 +6,13 @@
 //! **Invariant:** no untrusted text gets into a posted body except through [`words`], and no body is
 //! longer than the forge takes.
 
+mod check;
 mod comment;
 mod coverage;
 mod review;
 mod words;
 
+pub(crate) use check::{CheckWords, check};
 pub(crate) use comment::comment;
 pub(crate) use review::{ReviewBody, review_body};
 pub(crate) use words::Words;

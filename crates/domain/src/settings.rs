@@ -21,7 +21,7 @@ pub use given::{GivenProblem, Single};
 pub use ignore::{Ignore, check_pattern};
 pub use operator::OperatorPolicy;
 pub use parse::{MAX_SETTINGS_BYTES, parse};
-pub use policy::{BrokenSettings, Overruled, Policy};
+pub use policy::{BrokenSettings, IgnoreRules, Overruled, Policy};
 pub use problem::{Level, Problem};
 pub use schema::{SettingsFile, schema};
 pub use values::{Gate, InlineRule, OnInconclusive, PrDescription, RepoSettings};

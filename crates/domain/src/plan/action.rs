@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{CoverageReport, Item, ItemFate, JobFacts, NewReview, Source, Tally};
 use crate::anchor::Anchor;
 use crate::escape;
+use crate::gate::CheckReport;
 use crate::ids::{CommentId, Fingerprint, ReviewId};
 use crate::review::{Outcome, Severity};
 
@@ -65,6 +66,9 @@ pub struct Plan {
     pub body: String,
     /// Threads to resolve.
     pub resolve: Vec<Resolve>,
+    /// What the check says; nothing if the gate is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckReport>,
     /// How often a secret, or text that looks like one, was taken out of what a model wrote. A metric,
     /// and an alarm.
     pub redacted: usize,

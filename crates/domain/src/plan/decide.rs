@@ -13,15 +13,18 @@ use std::collections::BTreeSet;
 use super::draft::Draft;
 use super::known::Known;
 use super::{
-    CoverageReport, Item, ItemFate, NewComment, NewReview, Plan, PlanInput, ReadReview,
-    ReviewAction, Source, Tally, merge, resolve,
+    CoverageReport, FileCoverage, Item, ItemFate, NewComment, NewReview, Plan, PlanInput,
+    ReadReview, ReviewAction, Source, Tally, merge, resolve,
 };
 use crate::anchor::OffDiff;
+use crate::checks;
 use crate::code::DropReason;
+use crate::gate::{self, CheckReport, FileFact, FindingFact, GateFacts};
 use crate::ids::Fingerprint;
 use crate::marker::{self, FindingMarker, MAX_REMEMBERED, Marker, ReviewMarker};
 use crate::render::{self, MAX_BODY_BYTES, ReviewBody, Words};
-use crate::review::Severity;
+use crate::review::{Outcome, Severity};
+use crate::settings::IgnoreRules;
 
 /// A reason from the file is cut to this.
 const MAX_REASON_CHARS: usize = 200;
@@ -76,6 +79,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         max_bytes: MAX_BODY_BYTES.saturating_sub(line.len()).saturating_sub(2),
     });
     let body = format!("{text}\n\n{line}");
+    let check = check(input, &known, &coverage, outcome, &items, &current, &words);
 
     let action = act(input, &known, &items, comments, &body);
     let delete_pending = match action {
@@ -92,8 +96,56 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         review: action,
         body,
         resolve,
+        check,
         redacted: words.redacted(),
     }
+}
+
+/// Judges what was read and found, and says it in the words of a check; nothing if the gate is off.
+fn check(
+    input: &PlanInput<'_>,
+    known: &Known<'_>,
+    coverage: &CoverageReport,
+    outcome: Outcome,
+    items: &[Item],
+    current: &BTreeSet<Fingerprint>,
+    words: &Words<'_>,
+) -> Option<CheckReport> {
+    let policy = &input.policy.gate;
+    let rules = IgnoreRules::new(&policy.ignore, policy.operator_ignore);
+    let file = |one: &FileCoverage| {
+        let old = input.diff.file(&one.path);
+        let old = old.and_then(|file| file.old_path.as_deref());
+        FileFact::new(one.state, &one.path, old, &rules)
+    };
+    let earlier = known
+        .standing(current)
+        .map(|comment| FindingFact::from_earlier(comment.severity));
+    let facts = GateFacts {
+        files: coverage.files().iter().map(file).collect(),
+        findings: items
+            .iter()
+            .map(|item| FindingFact::of(item.severity, &item.fate))
+            .chain(earlier)
+            .collect(),
+        addressing: input
+            .floor
+            .iter()
+            .filter(|hit| hit.addresses_reviewer())
+            .count(),
+        floor_cut: input.floor.len() >= checks::MAX_HITS,
+        comments_cut: input.existing.truncated,
+        outcome,
+    };
+    let verdict = gate::judge(&facts, policy)?;
+    Some(render::check(&render::CheckWords {
+        verdict,
+        on_inconclusive: policy.on_inconclusive,
+        threshold: policy.gate.fails_at(),
+        coverage,
+        items,
+        words,
+    }))
 }
 
 /// A file that answers another job, try or head says nothing about this one.

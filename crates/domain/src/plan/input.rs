@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::Check;
+use crate::gate::GatePolicy;
 use crate::ids::{AttemptNo, CommitSha, Fingerprint, JobId, PullRequestRef, ReviewId};
 use crate::marker::MarkerKey;
 use crate::plan::{FreshDiff, ReadReview};
@@ -80,10 +81,13 @@ pub struct PlanPolicy {
     /// Whether to comment on lines at all. Off for the last resort after a forge refused our lines:
     /// everything that is new then stands in the body.
     pub comment_on_lines: bool,
+    /// What the check is made from.
+    #[serde(flatten)]
+    pub gate: GatePolicy,
 }
 
 impl Default for PlanPolicy {
-    /// Everything that was found, at most 20 comments, no links.
+    /// Everything that was found, at most 20 comments, no links, no check.
     fn default() -> Self {
         Self {
             min_severity: Severity::Low,
@@ -91,6 +95,7 @@ impl Default for PlanPolicy {
             max_comments: 20,
             link_hosts: Vec::new(),
             comment_on_lines: true,
+            gate: GatePolicy::default(),
         }
     }
 }
@@ -103,6 +108,7 @@ impl From<&Policy> for PlanPolicy {
             max_comments: policy.max_comments,
             link_hosts: policy.link_hosts.clone(),
             comment_on_lines: true,
+            gate: GatePolicy::from(policy),
         }
     }
 }

@@ -149,6 +149,18 @@ impl<'a> Known<'a> {
         remembered
     }
 
+    /// Returns comments of ours on lines that are still there, about which this run says nothing. A model
+    /// that is silent about code that did not change may just be silent today.
+    pub(super) fn standing(
+        &self,
+        current: &BTreeSet<Fingerprint>,
+    ) -> impl Iterator<Item = &KnownComment<'a>> {
+        self.comments.iter().filter(|comment| {
+            let closed_by_us = comment.thread.is_some_and(|thread| thread.resolved_by_us);
+            !comment.outdated && !closed_by_us && !current.contains(&comment.fingerprint)
+        })
+    }
+
     /// Returns whether an earlier body, or the ledger, names the finding.
     pub(super) fn in_body(&self, identities: &[Fingerprint]) -> bool {
         identities.iter().any(|one| {

@@ -1,5 +1,6 @@
 //! The operator's settings made stricter by a repository's.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::money::PicoUsd;
@@ -12,7 +13,7 @@ use crate::settings::{
 ///
 /// The check is inconclusive and one message says why. Values that could be read still apply, because
 /// they can only make things stricter; the rest is the operator's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BrokenSettings {
     /// Every ignore rule could be read, so the change is read without the files they name.
@@ -166,14 +167,7 @@ impl Policy {
     /// Returns the compiled ignore rules: a file is ignored if the operator's or the repository's
     /// patterns say so. A pattern that cannot be compiled makes every file count as ignored.
     pub fn ignored(&self) -> IgnoreRules {
-        let (operator, repository) = self
-            .ignore
-            .split_at_checked(self.operator_ignore)
-            .unwrap_or((&self.ignore, &[]));
-        let compile = |patterns: &[String]| Ignore::new(patterns.iter().map(String::as_str)).ok();
-        IgnoreRules {
-            lists: [compile(operator), compile(repository)],
-        }
+        IgnoreRules::new(&self.ignore, self.operator_ignore)
     }
 
     /// Returns whether nothing may be sent because an ignore rule may be lost.
@@ -189,6 +183,22 @@ pub struct IgnoreRules {
 }
 
 impl IgnoreRules {
+    /// Compiles patterns, of which the first `operators` are the operator's.
+    pub(crate) fn new(patterns: &[String], operators: usize) -> Self {
+        let (operator, repository) = patterns
+            .split_at_checked(operators)
+            .unwrap_or((patterns, &[]));
+        let compile = |patterns: &[String]| Ignore::new(patterns.iter().map(String::as_str)).ok();
+        Self {
+            lists: [compile(operator), compile(repository)],
+        }
+    }
+
+    /// Returns whether every pattern could be compiled.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.lists.iter().all(Option::is_some)
+    }
+
     /// Returns whether `path` must not be sent.
     pub fn matches(&self, path: &str) -> bool {
         self.lists

@@ -1,6 +1,7 @@
 //! What is posted, once, and what is not.
 
 mod cases;
+mod gate;
 mod once;
 mod property;
 mod review_file;
