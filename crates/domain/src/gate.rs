@@ -84,6 +84,26 @@ impl Conclusion {
     }
 }
 
+/// What a check is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckName {
+    /// Of a change into a trusted base: the one to require.
+    Trusted,
+    /// Of a change into any other base, which whoever can push can prepare: nobody requires it.
+    OtherBase,
+}
+
+impl CheckName {
+    /// Returns the name as people see it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Trusted => "Mirilla",
+            Self::OtherBase => "Mirilla (other base)",
+        }
+    }
+}
+
 /// A ruling and everything that it rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {

@@ -107,6 +107,10 @@ number_id!(
     ReviewId, u64
 );
 number_id!(
+    /// A check run's number.
+    CheckId, u64
+);
+number_id!(
     /// How often the same head was asked to be reviewed again on purpose; part of the job key.
     Generation, u32
 );

@@ -11,6 +11,7 @@ mod access;
 mod api;
 mod app;
 mod archive;
+mod checks;
 mod deliveries;
 mod diff;
 mod error;
@@ -33,6 +34,7 @@ mod writer;
 
 pub use access::Access;
 pub use app::{AppAuth, AppKeyError, SignRs256};
+pub use checks::Marks;
 pub use deliveries::{AppDeliveries, DeliveryLog, MAX_DETAIL_BYTES};
 pub use error::GithubError;
 pub use gate::WriteGate;

@@ -41,6 +41,11 @@ impl JobTokens {
         Self { from, job }
     }
 
+    /// Returns whether the token is the operator's own and no App's.
+    pub(crate) const fn is_plain(&self) -> bool {
+        matches!(self.from, TokensFrom::Fixed(_))
+    }
+
     async fn secret(&self, fresh: bool) -> Result<SecretString, TokenError> {
         let minter = match &self.from {
             TokensFrom::Fixed(_) if fresh => return Err(TokenError::NoFresh),

@@ -6,6 +6,7 @@
 //! **Invariant:** traits only. Domain types go in, domain types and these errors come out.
 
 pub mod artifacts;
+pub mod checks;
 pub mod clock;
 pub mod deliveries;
 pub mod forge;
@@ -20,6 +21,7 @@ pub mod tokens;
 pub mod tools;
 
 pub use artifacts::{ArtifactError, ArtifactWriter, Artifacts, GrantObjects, Grants};
+pub use checks::ForgeChecks;
 pub use clock::{Clock, Entropy};
 pub use deliveries::{AskDeliveries, Bookmarks, Deliveries};
 pub use forge::{ForgeError, ForgeRead, ForgeWrite};

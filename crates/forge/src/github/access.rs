@@ -7,8 +7,8 @@ use mirilla_http::Client;
 use mirilla_ports::{Clock, Entropy};
 
 use super::{
-    AppAuth, GithubReader, GithubSettings, GithubSettingsError, GithubWriter, Identity, Minter,
-    Whoami, WriteGate,
+    AppAuth, GithubReader, GithubSettings, GithubSettingsError, GithubWriter, Identity, Marks,
+    Minter, Whoami, WriteGate,
 };
 use crate::JobTokens;
 use crate::github::api::{Api, Bearer};
@@ -76,8 +76,15 @@ impl Access {
     }
 
     /// Returns the writing half for one job.
+    ///
+    /// With a plain token its checks are commit statuses: check runs are for Apps only.
     pub fn writer(&self, tokens: JobTokens) -> GithubWriter {
-        GithubWriter::new(
+        let marks = if tokens.is_plain() {
+            Marks::Statuses
+        } else {
+            Marks::Runs
+        };
+        let writer = GithubWriter::new(
             self.client.clone(),
             Arc::clone(&self.settings),
             Arc::new(tokens),
@@ -85,7 +92,8 @@ impl Access {
             Arc::clone(&self.gate),
             Arc::clone(&self.clock),
             Arc::clone(&self.entropy),
-        )
+        );
+        writer.with_marks(marks)
     }
 
     /// Returns a minter, which holds the App's credential.

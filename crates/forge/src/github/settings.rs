@@ -131,6 +131,22 @@ impl GithubSettings {
         Ok(Client::new(settings)?)
     }
 
+    /// Returns the URL of a page that people see; segments are escaped.
+    pub(crate) fn page(&self, segments: &[&str]) -> Url {
+        let mut url = self.api_base.clone();
+        // An Enterprise Server has both under one host.
+        let apart = !url.path().trim_end_matches('/').ends_with("/api/v3");
+        let host = url.host_str().filter(|_| apart);
+        let pages = host.and_then(|host| host.strip_prefix("api."));
+        let pages = pages.map(str::to_owned);
+        // A host without its first label is one; were it none, the link would lead to the API.
+        let _unchanged = pages.is_some_and(|pages| url.set_host(Some(&pages)).is_err());
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.clear().extend(segments);
+        }
+        url
+    }
+
     /// Returns the URL of a path under the API's base; segments are escaped.
     pub(crate) fn url(&self, segments: &[&str]) -> Url {
         let mut url = self.api_base.clone();
@@ -192,6 +208,20 @@ fn archive_hosts(api_base: &Url) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn page_for_people_is_on_the_host_that_people_use() {
+        for (base, page) in [
+            ("https://api.github.com", "https://github.com/a/b"),
+            ("https://api.corp.ghe.com/", "https://corp.ghe.com/a/b"),
+            ("https://git.corp.test/api/v3", "https://git.corp.test/a/b"),
+            ("https://api.corp.test/api/v3", "https://api.corp.test/a/b"),
+            ("http://127.0.0.1:8123", "http://127.0.0.1:8123/a/b"),
+        ] {
+            let settings = GithubSettings::parse(base).unwrap();
+            assert_eq!(settings.page(&["a", "b"]).as_str(), page, "{base}");
+        }
+    }
 
     #[test]
     fn hosts_and_graphql_follow_from_the_base() {

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::github::GithubSettings;
 use crate::github::api::{Answer, Api, Call, WriteBearer};
+use crate::github::checks::Marks;
 use crate::github::error::{CallError, Named};
 use crate::github::existing::Comment;
 use crate::github::gate::WriteGate;
@@ -49,9 +50,10 @@ const READ_BACK: Named = Named {
 /// Writes comments to one repository of GitHub.
 #[derive(Clone)]
 pub struct GithubWriter {
-    api: Api,
+    pub(super) api: Api,
     reader: GithubReader,
     gate: Arc<WriteGate>,
+    pub(super) marks: Marks,
 }
 
 impl GithubWriter {
@@ -71,7 +73,14 @@ impl GithubWriter {
             reader: GithubReader::with_api(api.clone(), whoami),
             api,
             gate,
+            marks: Marks::Runs,
         }
+    }
+
+    /// Makes its checks the other kind.
+    #[must_use]
+    pub fn with_marks(self, marks: Marks) -> Self {
+        Self { marks, ..self }
     }
 
     /// Returns a reader with this writer's own token, so that a poster needs no other one.
@@ -80,7 +89,7 @@ impl GithubWriter {
     }
 
     /// Makes one write, in its turn.
-    async fn write(&self, call: Call, named: Named) -> Result<Answer, ForgeError> {
+    pub(super) async fn write(&self, call: Call, named: Named) -> Result<Answer, ForgeError> {
         let pass = match self.gate.enter(self.api.clock()).await {
             Ok(pass) => pass,
             Err(after) => return Err(ForgeError::RateLimited { after }),

@@ -19,6 +19,7 @@ mod budget;
 mod cases;
 mod cases_limits;
 mod cases_writes;
+mod checks;
 mod deliveries;
 mod diff_fallback;
 mod existing;
