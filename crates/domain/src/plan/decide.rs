@@ -23,7 +23,7 @@ use crate::gate::{self, CheckReport, FileFact, FindingFact, GateFacts};
 use crate::ids::Fingerprint;
 use crate::marker::{self, FindingMarker, MAX_REMEMBERED, Marker, ReviewMarker};
 use crate::render::{self, MAX_BODY_BYTES, ReviewBody, Words};
-use crate::review::{Outcome, Severity};
+use crate::review::{Outcome, Severity, Side};
 use crate::settings::IgnoreRules;
 
 /// A reason from the file is cut to this.
@@ -193,7 +193,19 @@ fn apply_thresholds(input: &PlanInput<'_>, drafts: &mut [Draft<'_>]) {
     }
 }
 
-type Rank = (Source, Reverse<(Severity, u8)>, usize, u32, String);
+/// No two findings that differ in anything a reader sees are equal, so that their order in the file decides
+/// nothing.
+type Rank = (
+    Source,
+    Reverse<(Severity, u8)>,
+    usize,
+    u32,
+    Option<Place>,
+    [String; 3],
+);
+
+/// Whether it is on the old side, and the last line.
+type Place = (bool, u32);
 
 /// Who gets a comment if there are too many: the floor first, then the worst, the surest, the diff's
 /// order.
@@ -203,7 +215,13 @@ fn importance(input: &PlanInput<'_>, draft: &Draft<'_>) -> Rank {
         Reverse((draft.severity, draft.confidence)),
         input.diff.position(&draft.path),
         draft.shown_line().map_or(0, |(_, line)| line),
-        draft.title.to_owned(),
+        (draft.place.as_ref().ok()).map(|anchor| (anchor.side == Side::Left, anchor.line)),
+        [
+            draft.title,
+            draft.message,
+            draft.suggestion.unwrap_or_default(),
+        ]
+        .map(str::to_owned),
     )
 }
 
