@@ -199,7 +199,7 @@ fn repository(message: &Message) -> Option<String> {
     };
     purses.iter().find_map(|capped| match &capped.purse {
         Purse::RepositoryDay(repository, _day) => Some(repository.to_string()),
-        Purse::Review(_) | Purse::AccountMonth(..) => None,
+        _ => None,
     })
 }
 

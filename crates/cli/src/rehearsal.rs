@@ -305,6 +305,7 @@ impl Bench {
                 description: String::new(),
                 author: None,
                 author_is_bot: false,
+                author_is_outsider: false,
                 labels: Vec::new(),
                 changed_files: 0,
             },

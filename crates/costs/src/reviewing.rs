@@ -252,6 +252,7 @@ impl Bench {
                 description: description.to_owned(),
                 author: None,
                 author_is_bot: false,
+                author_is_outsider: false,
                 labels: Vec::new(),
                 changed_files: u64::try_from(change.files())?,
             },

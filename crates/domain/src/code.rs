@@ -67,6 +67,8 @@ codes!(
         TooLarge => "too-large", "its changes are larger than one request may be";
         /// The next call would have gone past the cap.
         CostCap => "cost-cap", "the spending cap was reached";
+        /// What outsiders share of a purse is used up.
+        OutsidersShare => "outsiders-share", "what new contributors share of the budget is used up";
         /// Time ran out.
         Deadline => "deadline", "the time for this review was used up";
         /// Its path cannot be named in a comment.

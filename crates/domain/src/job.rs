@@ -249,6 +249,11 @@ pub struct Job {
     /// the next push is not what that person saw.
     #[serde(default)]
     pub sponsored: bool,
+    /// Whether the pull request's author is an outsider
+    /// ([`PullRequest::author_is_outsider`](crate::snapshot::PullRequest::author_is_outsider)), as the
+    /// snapshot found: then the purses that outsiders share pay, too.
+    #[serde(default)]
+    pub by_outsider: bool,
     /// Who works on it.
     pub claim: Option<Claim>,
     /// Not to be read before this moment.
@@ -284,6 +289,7 @@ impl Job {
             posting_since: None,
             review_id: None,
             sponsored: false,
+            by_outsider: false,
             claim: None,
             due_at,
             created_at: now,

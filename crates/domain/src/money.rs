@@ -3,12 +3,16 @@
 //! **Invariant:** no arithmetic here can lose or invent money: additions saturate upwards and a
 //! settled amount is never larger than what was reserved plus what the provider reported.
 
+mod purse;
+
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{Account, AttemptNo, JobId, RepoId, Timestamp};
+use crate::ids::{AttemptNo, JobId, Timestamp};
+
+pub use purse::{CappedPurse, Caps, Period, Purse};
 
 /// An amount of US dollars in units of 10⁻¹² dollars; at most about 18.4 million dollars.
 #[derive(
@@ -157,38 +161,6 @@ impl Usage {
             estimated: self.estimated || other.estimated,
         }
     }
-}
-
-/// A purse: money that a review, a repository's day or an account's month may spend.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Purse {
-    /// One review (one job, all attempts).
-    Review(JobId),
-    /// One repository on one UTC day (days since the epoch).
-    RepositoryDay(RepoId, u32),
-    /// One account in one UTC month (months since year 0).
-    AccountMonth(Account, u32),
-}
-
-impl Purse {
-    /// Returns the purse's key in a store.
-    pub fn key(&self) -> String {
-        match self {
-            Self::Review(job) => format!("review/{job}"),
-            Self::RepositoryDay(repo, day) => format!("repository/{repo}/{day}"),
-            Self::AccountMonth(account, month) => format!("account/{account}/{month}"),
-        }
-    }
-}
-
-/// A purse with the most it may spend.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CappedPurse {
-    /// Which purse.
-    pub purse: Purse,
-    /// The most that may ever be reserved and spent from it.
-    pub cap: PicoUsd,
 }
 
 /// Money set aside before one call to the model, at the worst the call can cost.

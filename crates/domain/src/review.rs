@@ -220,6 +220,7 @@ impl Outcome {
             Fate::Skipped(reason) => matches!(
                 reason,
                 SkipReason::CostCap
+                    | SkipReason::OutsidersShare
                     | SkipReason::Deadline
                     | SkipReason::TooLarge
                     | SkipReason::PatchUnavailable

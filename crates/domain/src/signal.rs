@@ -259,11 +259,21 @@ pub enum PurseKind {
     RepositoryDay,
     /// An account's month.
     AccountMonth,
+    /// What outsiders share of a repository's day.
+    OutsidersDay,
+    /// What outsiders share of an account's month.
+    OutsidersMonth,
 }
 
 impl PurseKind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Review, Self::RepositoryDay, Self::AccountMonth];
+    pub const ALL: [Self; 5] = [
+        Self::Review,
+        Self::RepositoryDay,
+        Self::AccountMonth,
+        Self::OutsidersDay,
+        Self::OutsidersMonth,
+    ];
 
     /// Returns the stable name.
     pub const fn as_str(self) -> &'static str {
@@ -271,6 +281,8 @@ impl PurseKind {
             Self::Review => "review",
             Self::RepositoryDay => "repository-day",
             Self::AccountMonth => "account-month",
+            Self::OutsidersDay => "outsiders-day",
+            Self::OutsidersMonth => "outsiders-month",
         }
     }
 }
@@ -281,6 +293,8 @@ impl From<&Purse> for PurseKind {
             Purse::Review(_) => Self::Review,
             Purse::RepositoryDay(..) => Self::RepositoryDay,
             Purse::AccountMonth(..) => Self::AccountMonth,
+            Purse::OutsidersDay(..) => Self::OutsidersDay,
+            Purse::OutsidersMonth(..) => Self::OutsidersMonth,
         }
     }
 }

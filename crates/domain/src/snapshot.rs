@@ -121,6 +121,10 @@ pub struct PullRequest {
     pub author: Option<Account>,
     /// Whether the author is a bot account.
     pub author_is_bot: bool,
+    /// Whether the author has no role in the repository or its organisation and no earlier contribution
+    /// was merged, as far as the forge tells. A snapshot from before this was told says no.
+    #[serde(default)]
+    pub author_is_outsider: bool,
     /// Label names. Untrusted text.
     pub labels: Vec<String>,
     /// Changed files, as the forge counts them.

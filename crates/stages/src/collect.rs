@@ -11,7 +11,7 @@ use chrono::Datelike as _;
 use mirilla_domain::code::EndReason;
 use mirilla_domain::ids::{JobId, Timestamp, sha256};
 use mirilla_domain::job::{Claim, Job, JobState, Stage};
-use mirilla_domain::money::{CappedPurse, PicoUsd, Purse};
+use mirilla_domain::money::{Caps, Period};
 use mirilla_domain::signal::Signal;
 use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, StoredObject, TRUSTED_PATHS};
 use mirilla_ports::artifacts::Right;
@@ -69,12 +69,8 @@ pub struct CollectSettings {
     pub trusted_bases: Vec<String>,
     /// Whether the head's archive is kept for the reviewer's tools.
     pub keep_archive: bool,
-    /// The most one review may cost.
-    pub review_cap: PicoUsd,
-    /// The most a repository may cost on one UTC day.
-    pub repository_day_cap: PicoUsd,
-    /// The most an account may cost in one UTC month.
-    pub account_month_cap: PicoUsd,
+    /// The most reviews may cost.
+    pub caps: Caps,
 }
 
 /// Looks which head is live and makes sure that it has a job.
@@ -353,6 +349,7 @@ async fn hand_over(
     let collected = Job {
         state: JobState::Collected,
         merge_base: Some(meta.merge_base.clone()),
+        by_outsider: meta.pull_request.author_is_outsider,
         claim: None,
         updated_at: now,
         ..job.clone()
@@ -396,24 +393,10 @@ async fn review_message(
     job: &Job,
     now: Timestamp,
 ) -> Result<Message, StageError> {
-    let day = utc_day(now);
-    let account = mirilla_domain::ids::Account::parse(job.repo_name.owner()).ok();
-    let mut purses = vec![
-        CappedPurse {
-            purse: Purse::Review(job.id.clone()),
-            cap: settings.review_cap,
-        },
-        CappedPurse {
-            purse: Purse::RepositoryDay(job.key.repo, day),
-            cap: settings.repository_day_cap,
-        },
-    ];
-    if let Some(account) = account {
-        purses.push(CappedPurse {
-            purse: Purse::AccountMonth(account, utc_month(now)),
-            cap: settings.account_month_cap,
-        });
-    }
+    let period = Period {
+        day: utc_day(now),
+        month: utc_month(now),
+    };
     let grants = ports
         .grants
         .grant(&review_objects(job), GRANT_VALIDITY)
@@ -421,7 +404,7 @@ async fn review_message(
     Ok(Message::ReviewV1 {
         job: job.id.clone(),
         attempt: job.attempt,
-        purses,
+        purses: settings.caps.purses(job, period),
         grants,
     })
 }

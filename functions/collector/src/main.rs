@@ -81,9 +81,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         settings: CollectSettings {
             trusted_bases: policy.trusted_bases,
             keep_archive: true,
-            review_cap: policy.max_usd,
-            repository_day_cap: policy.repository_day_usd,
-            account_month_cap: policy.account_month_usd,
+            caps: policy.caps(),
         },
         clock,
         entropy,

@@ -217,6 +217,7 @@ const fn of_skip(reason: SkipReason) -> Ruling {
         SkipReason::PatchUnavailable
         | SkipReason::TooLarge
         | SkipReason::CostCap
+        | SkipReason::OutsidersShare
         | SkipReason::Deadline => Ruling::Inconclusive,
         SkipReason::SettingsBroken | SkipReason::NoModel => Ruling::Inconclusive,
     }

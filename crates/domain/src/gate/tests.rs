@@ -69,6 +69,7 @@ const fn of_skip(reason: SkipReason, by_rule: bool) -> Row {
         SkipReason::PatchUnavailable => OPEN_ENDED,
         SkipReason::TooLarge => OPEN_ENDED,
         SkipReason::CostCap => OPEN_ENDED,
+        SkipReason::OutsidersShare => OPEN_ENDED,
         SkipReason::Deadline => OPEN_ENDED,
         SkipReason::UnusablePath => OPEN_ENDED,
         SkipReason::NoModel => OPEN_ENDED,

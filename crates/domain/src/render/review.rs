@@ -7,8 +7,10 @@ use super::words::{self, Words};
 use super::{comment, coverage};
 use crate::anchor::OffDiff;
 use crate::checks::Check;
-use crate::code::DropReason;
-use crate::plan::{CoverageReport, Draft, ItemFate, JobFacts, ReadReview, Source, Tally};
+use crate::code::{DropReason, SkipReason};
+use crate::plan::{
+    CoverageReport, Draft, FileCoverage, FileState, ItemFate, JobFacts, ReadReview, Source, Tally,
+};
 use crate::review::{Outcome, Severity};
 
 const MAX_SUMMARY_CHARS: usize = 500;
@@ -50,6 +52,7 @@ pub(crate) fn review_body(what: &ReviewBody<'_>) -> String {
             .iter()
             .map(|note| what.words.prose(note, MAX_NOTE_CHARS)),
     );
+    head.push(share_note(what));
     head.push(summary(what));
     let tail = [cost_line(what), what.tally.equation(), FOOTER.to_owned()];
 
@@ -155,6 +158,25 @@ fn findings_line(what: &ReviewBody<'_>) -> String {
         _ => "Nothing to report about what was read.",
     };
     nothing.to_owned()
+}
+
+/// Tells a newcomer that it is not their code, and a maintainer what to do.
+fn share_note(what: &ReviewBody<'_>) -> String {
+    let cut = |file: &FileCoverage| file.state == FileState::Skipped(SkipReason::OutsidersShare);
+    match what
+        .coverage
+        .files()
+        .iter()
+        .filter(|file| cut(file))
+        .count()
+    {
+        0 => String::new(),
+        files => format!(
+            "Authors who are new here share a part of the budget, and it is used up: {} left unread. \
+             A maintainer can start a review of everything with a comment that says `/mirilla review`.",
+            words::counted(files, "file")
+        ),
+    }
 }
 
 fn by_severity(all: &[Severity]) -> String {

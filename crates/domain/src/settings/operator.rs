@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::money::PicoUsd;
+use crate::money::{Caps, PicoUsd};
 use crate::review::Severity;
 use crate::settings::{Gate, OnInconclusive, PrDescription, usd};
 
@@ -29,14 +29,17 @@ pub struct OperatorPolicy {
     /// The most one account may cost in one UTC month. Default 100.
     #[serde(with = "usd")]
     pub account_month_usd: PicoUsd,
-    /// What authors without write access and without an earlier merged pull request share of each
-    /// purse, in percent. Default 20.
+    /// What outsiders share of a repository's day and an account's month, in percent: authors without a
+    /// role in the repository or its organisation and without an earlier merged contribution. Past it they
+    /// get the fixed checks. 100 makes no difference between authors. Default 20.
+    #[serde(deserialize_with = "percent")]
     pub outsider_percent: u8,
     /// Files of any repository that are not sent to the model, in gitignore notation. Default none.
     pub ignore: Vec<String>,
     /// Findings below it are not posted. Default low.
     pub min_severity: Severity,
     /// Findings below it are not posted; percent. Default 60.
+    #[serde(deserialize_with = "percent")]
     pub min_confidence: u8,
     /// The most comments on lines per review. Default 20.
     pub max_comments: u32,
@@ -69,6 +72,28 @@ fn max_turns<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D
         )));
     }
     Ok(turns)
+}
+
+fn percent<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+    let percent = u32::deserialize(deserializer)?;
+    match u8::try_from(percent) {
+        Ok(percent) if percent <= 100 => Ok(percent),
+        _ => Err(serde::de::Error::custom(format_args!(
+            "{percent} percent; it is between 0 and 100"
+        ))),
+    }
+}
+
+impl OperatorPolicy {
+    /// Returns what reviews may cost.
+    pub const fn caps(&self) -> Caps {
+        Caps {
+            review: self.max_usd,
+            repository_day: self.repository_day_usd,
+            account_month: self.account_month_usd,
+            outsider_percent: self.outsider_percent,
+        }
+    }
 }
 
 impl Default for OperatorPolicy {

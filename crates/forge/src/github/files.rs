@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::github::api::Api;
 use crate::github::error::{CallError, Named};
+use crate::github::identity::is_outsider;
 use crate::github::pull::{Label, unusable};
 use crate::github::refuse::Refused;
 
@@ -65,6 +66,7 @@ struct Pull {
     base_ref_oid: String,
     changed_files: u64,
     author: Option<Author>,
+    author_association: String,
     labels: Option<Labels>,
 }
 
@@ -87,7 +89,7 @@ struct Branch {
 
 const PULL_FIELDS: &str = "databaseId nameWithOwner defaultBranchRef{name} \
     pullRequest(number:$n){state isDraft isCrossRepository title body headRefOid baseRefName \
-    baseRefOid changedFiles author{login __typename} labels(first:100){nodes{name}}}";
+    baseRefOid changedFiles author{login __typename} authorAssociation labels(first:100){nodes{name}}}";
 
 /// Reads `paths` at `rev`.
 pub(crate) async fn read(
@@ -252,6 +254,7 @@ fn pull_request(
             Account::parse(&format!("{}{suffix}", author.login)).ok()
         }),
         author_is_bot: is_bot,
+        author_is_outsider: is_outsider(&pull.author_association),
         labels: pull
             .labels
             .map(|labels| labels.nodes.into_iter().map(|l| l.name).collect())

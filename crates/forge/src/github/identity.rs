@@ -18,6 +18,14 @@ pub enum Whoami {
     Ask,
 }
 
+/// Returns whether an author, by what GitHub calls the association with the repository, has no role there
+/// and no merged contribution. What GitHub does not say is an outsider's.
+///
+/// GitHub says `CONTRIBUTOR` or `NONE` of a member whose membership is private.
+pub(crate) fn is_outsider(association: &str) -> bool {
+    !["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR"].contains(&association)
+}
+
 /// An account in an answer; GitHub leaves it out for deleted ones.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct User {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::github::api::{Api, Call};
 use crate::github::error::{CallError, GithubError, Named};
-use crate::github::identity::User;
+use crate::github::identity::{User, is_outsider};
 
 const NAMED: Named = Named {
     action: "read the pull request",
@@ -28,6 +28,8 @@ pub(crate) struct Pull {
     body: Option<String>,
     #[serde(default)]
     user: Option<User>,
+    #[serde(default)]
+    author_association: String,
     #[serde(default)]
     labels: Vec<Label>,
     #[serde(default)]
@@ -96,6 +98,7 @@ impl Pull {
             description: self.body.unwrap_or_default(),
             author: self.user.and_then(|user| Account::parse(&user.login).ok()),
             author_is_bot,
+            author_is_outsider: is_outsider(&self.author_association),
             labels: self.labels.into_iter().map(|label| label.name).collect(),
             changed_files: self.changed_files,
         })

@@ -159,7 +159,9 @@ impl Reading<'_> {
         };
         let why = match asking.ask(progress, result, question, judge).await? {
             Called::Answered(answer) => return Ok(Some(answer)),
-            Called::NoMoney { left, cap, needed } => {
+            Called::NoMoney {
+                left, cap, needed, ..
+            } => {
                 format!("skipped: {left} left of {cap}, the call could cost {needed}")
             }
             Called::TooLong => "skipped: too long for the model".to_owned(),

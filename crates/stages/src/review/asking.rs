@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use mirilla_domain::code::SkipReason;
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::money::PicoUsd;
 use mirilla_domain::prompt::Question;
@@ -59,6 +60,8 @@ pub(super) enum Called {
     Answered(Answer),
     /// A purse has too little left for the next call; it was not sent.
     NoMoney {
+        /// Why what this was about is not read.
+        why: SkipReason,
         /// What is left.
         left: PicoUsd,
         /// The purse's cap.

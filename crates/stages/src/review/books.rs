@@ -87,6 +87,7 @@ impl<'r, 'a> Books<'r, 'a> {
             let mut purses = self.asking.order.purses.iter();
             let cap = purses.find(|capped| capped.purse == purse);
             return Ok(Err(Called::NoMoney {
+                why: purse.skip_reason(),
                 left,
                 cap: cap.map_or(PicoUsd::ZERO, |capped| capped.cap),
                 needed,

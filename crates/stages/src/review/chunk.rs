@@ -5,7 +5,7 @@
 
 use mirilla_domain::answer;
 use mirilla_domain::chunk::Chunk;
-use mirilla_domain::code::{FailReason, SkipReason};
+use mirilla_domain::code::FailReason;
 use mirilla_domain::prompt::{self, ChunkPrompt, Question};
 use mirilla_domain::review::Fate;
 use mirilla_ports::Model;
@@ -107,13 +107,16 @@ impl Reading<'_> {
                         ..
                     }) => reason,
                 },
-                Called::NoMoney { left, cap, needed } => {
+                Called::NoMoney {
+                    why,
+                    left,
+                    cap,
+                    needed,
+                } => {
                     (self.ports.note)(&format!(
                         "{label} skipped: {left} left of {cap}, the next call could cost {needed}"
                     ));
-                    return Ok(Answered::Stop(Stop::Rest(Fate::Skipped(
-                        SkipReason::CostCap,
-                    ))));
+                    return Ok(Answered::Stop(Stop::Rest(Fate::Skipped(why))));
                 }
                 Called::TooLong => return Ok(Answered::TooLong),
                 Called::Lost => FailReason::ModelUnavailable,

@@ -24,6 +24,7 @@ mod look_back;
 mod lookups;
 mod money;
 mod outcomes;
+mod outsiders;
 mod record;
 mod signals;
 mod support;

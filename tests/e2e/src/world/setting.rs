@@ -130,6 +130,7 @@ fn simulators() -> Sim {
     sim.messages().otherwise(Otherwise::Reviewer);
     let github = sim.github();
     github.add_account("acme", AccountKind::Organization);
+    github.add_member("acme", "dana");
     github.create_repo(REPO, &RepoOptions::default()).unwrap();
     github.install("acme", InstallOptions::default()).unwrap();
     let first = Commit::by("dana", "before").write("README.md", "A shop.\n");

@@ -81,8 +81,6 @@ fn stage_settings(policy: &OperatorPolicy) -> CollectSettings {
     CollectSettings {
         trusted_bases: policy.trusted_bases.clone(),
         keep_archive: true,
-        review_cap: policy.max_usd,
-        repository_day_cap: policy.repository_day_usd,
-        account_month_cap: policy.account_month_usd,
+        caps: policy.caps(),
     }
 }

@@ -149,6 +149,7 @@ pub(crate) fn pull(changed_files: u64) -> PullRequest {
         description: String::new(),
         author: None,
         author_is_bot: false,
+        author_is_outsider: false,
         labels: Vec::new(),
         changed_files,
     }

@@ -142,6 +142,7 @@ impl Host {
         sim.messages().otherwise(Otherwise::Reviewer);
         let github = sim.github();
         github.add_account("acme", AccountKind::Organization);
+        github.add_member("acme", "dana");
         github.create_repo(REPO, &RepoOptions::default()).unwrap();
         let installation = github.install("acme", InstallOptions::default()).unwrap();
         github
@@ -499,9 +500,7 @@ impl Host {
         CollectSettings {
             trusted_bases: Vec::new(),
             keep_archive: true,
-            review_cap: self.policy.max_usd,
-            repository_day_cap: self.policy.repository_day_usd,
-            account_month_cap: self.policy.account_month_usd,
+            caps: self.policy.caps(),
         }
     }
 
