@@ -346,7 +346,11 @@ impl Run<'_> {
         let unreached = |fate: &Fate| {
             matches!(
                 fate,
-                Fate::Failed(FailReason::ModelUnavailable | FailReason::ModelRejected)
+                Fate::Failed(
+                    FailReason::ModelUnavailable
+                        | FailReason::AnswerLost
+                        | FailReason::ModelRejected
+                )
             )
         };
         let is_answered = !review.model.is_empty()

@@ -44,6 +44,16 @@ impl Failure {
         }
     }
 
+    /// The person stopped it.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+            // What a shell says of a program that ended by this signal.
+            code: 130,
+        }
+    }
+
     /// Something could not be done to a stack.
     #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
     pub(crate) fn stack(error: mirilla_stack::StackError) -> anyhow::Error {

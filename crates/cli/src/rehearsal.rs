@@ -34,6 +34,7 @@ use mirilla_stages::post::settings_notes;
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings, effective_policy};
 use mirilla_system::{OsEntropy, SystemClock};
 
+use crate::failure::Failure;
 use crate::git;
 use crate::settings::Provider;
 
@@ -92,6 +93,13 @@ struct Files {
     run: Option<Vec<u8>>,
     /// The snapshot's description, if there is a snapshot.
     meta: Option<Vec<u8>>,
+}
+
+/// The review that a person stopped.
+fn interrupted() -> Failure {
+    Failure::interrupted("the review was stopped before it was done").hint(
+        "the provider may charge for the call that was under way; `mirilla review` begins anew",
+    )
 }
 
 /// Everything around a review that lives as long as this process.
@@ -183,9 +191,16 @@ impl Bench {
             merge_base: subject.base.clone(),
         };
         let files = match reader {
-            Some(reader) => {
-                (self.runtime).block_on(self.asked(&subject, &job, reader, operator, watch))?
-            }
+            Some(reader) => self.runtime.block_on(async {
+                tokio::select! {
+                    asked = self.asked(&subject, &job, reader, operator, watch) => asked,
+                    // Ending here and not by the signal takes the diff in the temporary directory along.
+                    stopped = tokio::signal::ctrl_c() => {
+                        stopped?;
+                        Err(interrupted().into())
+                    }
+                }
+            })?,
             None => Files {
                 review: serde_json::to_vec(&unasked(&subject, &job, &policy))?,
                 run: None,

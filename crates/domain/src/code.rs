@@ -95,6 +95,8 @@ codes!(
         PromptTooLong => "prompt-too-long", "the request was larger than the model accepts";
         /// The model could not be reached or kept failing.
         ModelUnavailable => "model-unavailable", "the model could not be reached";
+        /// The answer was lost on its way, after the request was sent; it is paid for.
+        AnswerLost => "answer-lost", "the model's answer did not arrive";
         /// The request was refused for what it is (a wrong key, an unknown model).
         ModelRejected => "model-rejected", "the model's provider rejected the request";
         /// The reviewer died.

@@ -99,6 +99,44 @@ fn a_model_that_reads_nothing_is_a_failure_that_says_why() {
     assert_eq!(world.sim.messages().take_problems().len(), 2);
 }
 
+/// Ctrl-C while the model is asked.
+#[test]
+fn a_review_that_is_stopped_leaves_no_copy_of_the_change_behind() {
+    let world = World::new();
+    let (sender, child) = std::sync::mpsc::channel();
+    let stop = mirilla_sim::Fault::before(move || {
+        let child: i32 = child.recv_timeout(Duration::from_secs(60)).unwrap();
+        let child = rustix::process::Pid::from_raw(child).unwrap();
+        rustix::process::kill_process(child, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+    });
+    let messages = world.sim.messages();
+    messages.faults().on("POST /v1/messages", 1, stop);
+    let scratch = world.dir.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    let patch = world.dir.path().join("change.patch");
+    let change = "--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-fn a() {}\n+fn b() {}\n";
+    std::fs::write(&patch, change).unwrap();
+    let review = std::process::Command::new(env!("CARGO_BIN_EXE_mirilla"))
+        .args(["review", "--patch"])
+        .arg(&patch)
+        .env_clear()
+        .env("PATH", std::env::var("PATH").unwrap())
+        .env("TMPDIR", &scratch)
+        .env("ANTHROPIC_API_KEY", messages.api_key())
+        .env("MIRILLA_MODEL_URL", messages.url())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    sender.send(i32::try_from(review.id()).unwrap()).unwrap();
+    let output = review.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{told}");
+    assert!(told.contains("the review was stopped"), "{told}");
+    let left = std::fs::read_dir(&scratch).unwrap().count();
+    assert_eq!(left, 0, "{told}");
+}
+
 #[test]
 fn a_finding_that_is_doubted_is_told_so_and_decides_nothing() {
     let world = World::new();

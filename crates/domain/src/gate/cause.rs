@@ -232,6 +232,7 @@ const fn of_failure(reason: FailReason) -> Ruling {
         | FailReason::EmptyAnswer
         | FailReason::PromptTooLong
         | FailReason::ModelUnavailable
+        | FailReason::AnswerLost
         | FailReason::ModelRejected
         | FailReason::ReviewerDied => Ruling::Inconclusive,
     }

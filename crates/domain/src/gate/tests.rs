@@ -85,6 +85,7 @@ const fn of_failure(reason: FailReason) -> Row {
         FailReason::EmptyAnswer => OPEN_ENDED,
         FailReason::PromptTooLong => OPEN_ENDED,
         FailReason::ModelUnavailable => OPEN_ENDED,
+        FailReason::AnswerLost => OPEN_ENDED,
         FailReason::ModelRejected => OPEN_ENDED,
         FailReason::ReviewerDied => OPEN_ENDED,
     }

@@ -119,7 +119,7 @@ impl Reading<'_> {
                     return Ok(Answered::Stop(Stop::Rest(Fate::Skipped(why))));
                 }
                 Called::TooLong => return Ok(Answered::TooLong),
-                Called::Lost => FailReason::ModelUnavailable,
+                Called::Lost => FailReason::AnswerLost,
                 Called::Unavailable { .. } if self.order.last_try => {
                     return Ok(Answered::Stop(Stop::Rest(Fate::Failed(
                         FailReason::ModelUnavailable,
