@@ -79,9 +79,9 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         )?,
         tokens,
         settings: CollectSettings {
+            caps: policy.caps(),
             trusted_bases: policy.trusted_bases,
             keep_archive: true,
-            caps: policy.caps(),
         },
         clock,
         entropy,
