@@ -155,6 +155,10 @@ codes!(
         Closed => "closed", "the pull request is closed";
         /// A draft.
         Draft => "draft", "drafts are reviewed when they are ready";
+        /// Asked for anew.
+        AskedAgain => "asked-again", "somebody asked for a review from nothing, which takes its place";
+        /// Paused by hand.
+        Paused => "paused", "its reviews are paused until somebody writes `/mirilla resume`";
         /// Nothing changed.
         Empty => "empty", "nothing changed";
         /// Not there, or not for us.

@@ -99,6 +99,10 @@ number_id!(
     PrNumber, u64
 );
 number_id!(
+    /// A person's or bot's number: stays the same when the account is renamed.
+    AccountId, u64
+);
+number_id!(
     /// A comment's number.
     CommentId, u64
 );

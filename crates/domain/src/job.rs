@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::code::EndReason;
+use crate::command::Commands;
 use crate::ids::{
     AttemptNo, BranchName, CommitSha, Forge, Generation, InstallationId, JobId, PrNumber,
     PullRequestRef, RepoId, RepoName, ReviewId, Sha256Hex, Timestamp, hash_fields,
@@ -345,6 +346,15 @@ pub struct PullRequestRecord {
     pub last_job: Option<JobId>,
     /// Who posts to it now: one poster per pull request, or a finding could be posted twice.
     pub poster: Option<Claim>,
+    /// Whether somebody with write access wants no reviews for now but those asked for by hand.
+    #[serde(default)]
+    pub paused: bool,
+    /// The commands that people gave lately.
+    #[serde(default)]
+    pub commands: Commands,
+    /// When the list of commands was posted; once is enough.
+    #[serde(default)]
+    pub helped_at: Option<Timestamp>,
     /// When anything was last heard of it.
     pub touched_at: Timestamp,
     /// Counts changes; a write names the version it saw.
@@ -368,6 +378,9 @@ impl PullRequestRecord {
             last_posted: None,
             last_job: None,
             poster: None,
+            paused: false,
+            commands: Commands::new(),
+            helped_at: None,
             touched_at: now,
             version: 0,
         }

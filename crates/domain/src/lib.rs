@@ -16,6 +16,7 @@ pub mod cause;
 pub mod checks;
 pub mod chunk;
 pub mod code;
+pub mod command;
 pub mod digest;
 pub mod escape;
 pub mod eval;

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{
-    Account, BranchName, CommentId, CommitSha, DeliveryId, Forge, InstallationId, PrNumber, RepoId,
-    RepoName, Sha256Hex,
+    Account, AccountId, BranchName, CommentId, CommitSha, DeliveryId, Forge, InstallationId,
+    PrNumber, RepoId, RepoName, Sha256Hex,
 };
 
 /// A verified webhook delivery, reduced to what may be acted on.
@@ -71,8 +71,14 @@ pub enum Request {
         pr: PrNumber,
         /// The comment to read from the forge.
         comment: CommentId,
+        /// Which list of comments it is in.
+        #[serde(default)]
+        place: CommentPlace,
         /// What the comment seemed to say.
         verb: Verb,
+        /// Who seemed to write it.
+        #[serde(default)]
+        author: Option<AccountId>,
     },
     /// Someone pressed "re-run" on our check.
     CheckRerun {
@@ -125,12 +131,37 @@ pub enum Trigger {
     Retargeted,
     /// The sweeper found a live head without a review.
     Swept,
+    /// Somebody with write access asked for a review from nothing; raises the generation.
+    Asked,
+    /// Reviews were paused and are not any more.
+    Resumed,
 }
 
 impl Trigger {
     /// Returns whether the same head is to be read again on purpose.
     pub const fn raises_generation(self) -> bool {
-        matches!(self, Self::Reopened | Self::Ready)
+        matches!(self, Self::Reopened | Self::Ready | Self::Asked)
+    }
+}
+
+/// The lists of comments that a pull request has; a number means something in one of them only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommentPlace {
+    /// On the pull request as a whole.
+    #[default]
+    Conversation,
+    /// On a line, or in the thread that such a comment opened.
+    Line,
+}
+
+impl CommentPlace {
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Conversation => "conversation",
+            Self::Line => "line",
+        }
     }
 }
 
@@ -150,4 +181,24 @@ pub enum Verb {
     Explain,
     /// List the commands.
     Help,
+}
+
+impl Verb {
+    /// Returns the word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Review => "review",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Dismiss => "dismiss",
+            Self::Explain => "explain",
+            Self::Help => "help",
+        }
+    }
+
+    /// Returns whether the comment's webhook starts something. [`Verb::Dismiss`] is read where it stands,
+    /// by the next run that looks at its thread, and [`Verb::Explain`] is for the command line.
+    pub const fn starts_something(self) -> bool {
+        matches!(self, Self::Review | Self::Pause | Self::Resume | Self::Help)
+    }
 }

@@ -28,6 +28,7 @@ mod quote;
 mod reader;
 mod rebuild;
 mod refuse;
+mod said;
 mod settings;
 mod threads;
 mod writer;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mirilla_domain::ids::JobId;
+use mirilla_domain::ids::{JobId, PullRequestRef};
+use mirilla_ports::message::Message;
 use mirilla_ports::tokens::{MintRequest, MintTokens, NoToken};
 use secrecy::SecretString;
 
@@ -28,17 +29,22 @@ impl fmt::Debug for TokensFrom {
     }
 }
 
-/// The tokens of one job.
+/// The tokens for one message: those of its job, or of its pull request where there is no job.
 #[derive(Debug, Clone)]
 pub struct JobTokens {
     from: TokensFrom,
     job: JobId,
+    pull_request: Option<PullRequestRef>,
 }
 
 impl JobTokens {
-    /// Returns the tokens of a job.
-    pub const fn new(from: TokensFrom, job: JobId) -> Self {
-        Self { from, job }
+    /// Returns the tokens that the work a message asks for needs.
+    pub fn of(from: TokensFrom, message: &Message) -> Self {
+        Self {
+            from,
+            job: message.job().clone(),
+            pull_request: message.pull_request().copied(),
+        }
     }
 
     /// Returns whether the token is the operator's own and no App's.
@@ -54,6 +60,7 @@ impl JobTokens {
         };
         let request = MintRequest {
             job: self.job.clone(),
+            pull_request: self.pull_request,
             fresh,
         };
         minter.mint(&request).await.map_err(|reason| match reason {

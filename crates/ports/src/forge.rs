@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mirilla_domain::ids::{CommentId, CommitSha, PrNumber, PullRequestRef, RepoName, ReviewId};
+use mirilla_domain::ids::{
+    Account, AccountId, CommentId, CommitSha, PrNumber, PullRequestRef, RepoName, ReviewId,
+    Timestamp,
+};
+use mirilla_domain::request::CommentPlace;
 use mirilla_domain::snapshot::{MissingFile, PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
 
@@ -95,6 +99,25 @@ pub struct FetchedDiff {
     pub merge_base: CommitSha,
 }
 
+/// A comment of a person, as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaidComment {
+    /// The pull request (or issue) it is on.
+    pub pr: PrNumber,
+    /// Who wrote it; `None` for a deleted account.
+    pub author: Option<Account>,
+    /// That account's number.
+    pub author_id: Option<AccountId>,
+    /// Whether a bot wrote it.
+    pub by_bot: bool,
+    /// Whether our own account wrote it.
+    pub ours: bool,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// What it says.
+    pub body: String,
+}
+
 /// Reads. Holds a token that may read one repository.
 #[async_trait]
 pub trait ForgeRead: Send + Sync {
@@ -165,6 +188,17 @@ pub trait ForgeRead: Send + Sync {
 
     /// Returns all reviews and line comments, all pages up to the adapter's bound.
     async fn existing(&self, repo: &RepoName, pr: PrNumber) -> Result<Existing, ForgeError>;
+
+    /// Returns one comment as it is now.
+    async fn comment(
+        &self,
+        repo: &RepoName,
+        place: CommentPlace,
+        id: CommentId,
+    ) -> Result<SaidComment, ForgeError>;
+
+    /// Returns whether somebody may write to the repository now. Nobody that the forge does not know may.
+    async fn may_write(&self, repo: &RepoName, who: &Account) -> Result<bool, ForgeError>;
 }
 
 /// Writes. Holds a token that may write comments to one repository.
@@ -202,4 +236,16 @@ pub trait ForgeWrite: Send + Sync {
         pr: PrNumber,
         review: ReviewId,
     ) -> Result<Vec<CommentId>, ForgeError>;
+
+    /// Shows the author of a comment that it was seen (`eyes`). Doing it twice is doing it once.
+    async fn acknowledge(
+        &self,
+        repo: &RepoName,
+        place: CommentPlace,
+        comment: CommentId,
+    ) -> Result<(), ForgeError>;
+
+    /// Comments on the pull request as a whole.
+    async fn say(&self, repo: &RepoName, pr: PrNumber, body: &str)
+    -> Result<CommentId, ForgeError>;
 }

@@ -2,7 +2,9 @@
 //!
 //! **Invariant:** a message holds ids, keys and rights to objects, never content.
 
-use mirilla_domain::ids::{AttemptNo, JobId};
+use mirilla_domain::command;
+use mirilla_domain::ids::{AttemptNo, CommentId, JobId, PullRequestRef};
+use mirilla_domain::request::CommentPlace;
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::Grants;
@@ -23,6 +25,12 @@ pub enum Message {
         /// The pull request's last job: it says where to look.
         job: JobId,
     },
+    /// Look at a comment that may hold a command, and at who wrote it.
+    #[serde(rename = "command.v1")]
+    CommandV1(CommandMessage),
+    /// Tell the author of a command that it was obeyed.
+    #[serde(rename = "acknowledge.v1")]
+    AcknowledgeV1(CommandMessage),
     /// Read a snapshot.
     #[serde(rename = "review.v1")]
     ReviewV1 {
@@ -48,14 +56,51 @@ pub enum Message {
     },
 }
 
+/// Which comment a message is about. Everything else stands in the ledger or on the forge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandMessage {
+    /// The id under which the work is logged and counted: [`command::run_id`].
+    pub run: JobId,
+    /// The pull request.
+    pub pull_request: PullRequestRef,
+    /// Which list of comments it is in.
+    pub place: CommentPlace,
+    /// The comment.
+    pub comment: CommentId,
+}
+
+impl CommandMessage {
+    /// Names a comment.
+    pub fn new(pull_request: PullRequestRef, place: CommentPlace, comment: CommentId) -> Self {
+        Self {
+            run: command::run_id(&pull_request, place, comment),
+            pull_request,
+            place,
+            comment,
+        }
+    }
+}
+
 impl Message {
-    /// Returns the job the message is about.
+    /// Returns the job the message is about; for a command, the id of its run.
     pub const fn job(&self) -> &JobId {
         match self {
+            Self::CommandV1(about) | Self::AcknowledgeV1(about) => &about.run,
             Self::CollectV1 { job }
             | Self::ProbeV1 { job }
             | Self::ReviewV1 { job, .. }
             | Self::PostV1 { job, .. } => job,
+        }
+    }
+
+    /// Returns the pull request of a message that is about no job.
+    pub const fn pull_request(&self) -> Option<&PullRequestRef> {
+        match self {
+            Self::CommandV1(about) | Self::AcknowledgeV1(about) => Some(&about.pull_request),
+            Self::CollectV1 { .. }
+            | Self::ProbeV1 { .. }
+            | Self::ReviewV1 { .. }
+            | Self::PostV1 { .. } => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use mirilla_domain::ids::JobId;
+use mirilla_domain::ids::{JobId, PullRequestRef};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 pub struct MintRequest {
     /// The job: repository and installation are looked up, not told.
     pub job: JobId,
+    /// The pull request instead, for work that no job is about. It is looked up like a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequestRef>,
     /// Not the cached one: the forge refused it.
     #[serde(default)]
     pub fresh: bool,

@@ -3,7 +3,10 @@
 //! **Invariant:** no model here. `meta.json` is written last, after head, base branch and merge base
 //! were read again and had not moved; a snapshot without it does not exist.
 
+mod command;
 mod prior;
+
+pub use command::command;
 
 use std::time::Duration;
 
@@ -218,8 +221,10 @@ async fn not_for_us(
     }
     let skip = if !live.open {
         Some(EndReason::Closed)
-    } else if live.draft {
+    } else if live.draft && !job.sponsored {
         Some(EndReason::Draft)
+    } else if !job.sponsored && is_paused(ports, live).await? {
+        Some(EndReason::Paused)
     } else {
         None
     };
@@ -229,6 +234,11 @@ async fn not_for_us(
             .map(Some),
         None => Ok(None),
     }
+}
+
+async fn is_paused(ports: CollectPorts<'_>, live: &PullRequest) -> Result<bool, StageError> {
+    let record = ports.ledger.pull_request(&live.id).await?;
+    Ok(record.is_some_and(|record| record.paused))
 }
 
 async fn finish(

@@ -13,6 +13,7 @@
 //! **Invariant:** nothing is read from or written to a store before the signature is believed and
 //! the account is known; intake holds no forge token and calls no forge.
 
+mod command;
 mod decide;
 mod incoming;
 mod log;
@@ -22,7 +23,7 @@ mod write;
 use std::error::Error;
 use std::time::Duration;
 
-use mirilla_domain::ids::{Account, Forge, IdError, PullRequestRef};
+use mirilla_domain::ids::{Account, Forge, IdError, PrNumber, PullRequestRef};
 use mirilla_domain::job::Debounce;
 use mirilla_domain::request::{Delivery, Request};
 use mirilla_domain::signal::{About, RunOutcome, Signal};
@@ -30,13 +31,15 @@ use mirilla_domain::webhook::{
     GithubHeaders, IgnoreReason, MAX_BODY_BYTES, Parsed, SignatureError, WebhookError,
     parse_github, verify_github,
 };
+use mirilla_ports::message::CommandMessage;
 use mirilla_ports::{Clock, Ledger, QueueSend};
 
-use decide::Wanted;
+pub(crate) use decide::Wanted;
 pub use incoming::{EnvelopeError, IncomingWebhook};
 pub use log::log;
 pub use secrets::{FixedSecrets, SecretCache};
-use write::{Asked, Known, Outcome};
+pub(crate) use write::Asked;
+use write::{Known, Outcome};
 
 /// What recording a delivery takes.
 #[derive(Clone, Copy)]
@@ -331,11 +334,14 @@ pub async fn record(
 /// Returns whether a delivery of this event and action can ask for anything that is recorded: only
 /// such are worth asking for again.
 pub fn acts_on(event: &str, action: &str) -> bool {
-    event == "pull_request"
-        && matches!(
+    match event {
+        "pull_request" => matches!(
             action,
             "opened" | "synchronize" | "reopened" | "ready_for_review" | "edited"
-        )
+        ),
+        "issue_comment" | "pull_request_review_comment" => action == "created",
+        _ => false,
+    }
 }
 
 /// Checks the signature over the raw body. A signature that could be right is checked once more if
@@ -376,34 +382,55 @@ async fn act(
     delivery: &Delivery,
 ) -> IntakeAnswer {
     let origin = &delivery.origin;
-    let (
+    let Some(repository) = &origin.repository else {
+        return IntakeAnswer::ignored(IgnoreReason::Kind);
+    };
+    let pull_request = |pr: &PrNumber| PullRequestRef {
+        forge: origin.forge,
+        repo: repository.id,
+        pr: *pr,
+    };
+    let (outcome, known) = match &delivery.request {
         Request::Review {
             pr,
             head,
             base_ref,
             trigger,
-        },
-        Some(repository),
-    ) = (&delivery.request, &origin.repository)
-    else {
-        return IntakeAnswer::ignored(IgnoreReason::Kind);
+        } => {
+            let asked = Asked {
+                debounce: settings.debounce,
+                pull_request: pull_request(pr),
+                repo_name: &repository.name,
+                installation: origin.installation,
+                wanted: Wanted {
+                    head,
+                    base_ref,
+                    trigger: *trigger,
+                },
+            };
+            write::review(ports, delivery, asked).await
+        }
+        Request::Command {
+            pr,
+            comment,
+            place,
+            verb,
+            author,
+        } => {
+            let given = command::Given {
+                about: CommandMessage::new(pull_request(pr), *place, *comment),
+                verb: *verb,
+                author: *author,
+                repo_name: &repository.name,
+                installation: origin.installation,
+            };
+            command::record(ports, delivery, given).await
+        }
+        Request::CheckRerun { .. }
+        | Request::MergeGroup { .. }
+        | Request::Closed { .. }
+        | Request::Uninstalled => return IntakeAnswer::ignored(IgnoreReason::Kind),
     };
-    let asked = Asked {
-        debounce: settings.debounce,
-        pull_request: PullRequestRef {
-            forge: origin.forge,
-            repo: repository.id,
-            pr: *pr,
-        },
-        repo_name: &repository.name,
-        installation: origin.installation,
-        wanted: Wanted {
-            head,
-            base_ref,
-            trigger: *trigger,
-        },
-    };
-    let (outcome, known) = write::review(ports, delivery, asked).await;
     let answer = match outcome {
         Outcome::Queued => IntakeAnswer::new(202, "queued", RunOutcome::Accepted, "queued"),
         Outcome::RecordedOnly(failure) => {
@@ -414,6 +441,9 @@ async fn act(
         Outcome::Unavailable(failure) => {
             IntakeAnswer::new(503, "unavailable", RunOutcome::Retry, "ledger")
                 .because_of(Some(failure))
+        }
+        Outcome::TooMany => {
+            IntakeAnswer::new(200, "ignored", RunOutcome::Ignored, "too-many-commands")
         }
         Outcome::Contended => IntakeAnswer::new(503, "unavailable", RunOutcome::Retry, "contended"),
     };

@@ -70,7 +70,7 @@ pub async fn follow(
         base_ref: live.base_ref.clone(),
         generation: record.generation,
     };
-    let successor = if live.open && !live.draft {
+    let successor = if live.open && !live.draft && !record.paused {
         match ledger.job(&key.id()).await? {
             None => Some(Job::accepted(
                 key,

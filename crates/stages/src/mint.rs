@@ -1,10 +1,11 @@
 //! Decides for which repository a stage gets a token.
 //!
 //! **Invariant:** repository and installation come from the ledger's row, never from who asks; and a
-//! token that writes is made for a job whose work is not over.
+//! token that writes is made for a job whose work is not over, or to answer a command that was obeyed.
 
-use mirilla_domain::ids::{Forge, InstallationId, JobId, RepoId};
+use mirilla_domain::ids::{Forge, InstallationId, JobId, PullRequestRef, RepoId};
 use mirilla_domain::signal::Signal;
+use mirilla_ports::tokens::MintRequest;
 use mirilla_ports::{Ledger, NoToken};
 
 /// What a stage's tokens may do.
@@ -38,11 +39,43 @@ pub fn fact<T>(answer: &Result<T, NoToken>) -> Option<Signal> {
     }
 }
 
-/// Returns the repository that a job's token is for.
-///
+/// Returns the repository that a token is for.
+pub async fn place(
+    ledger: &dyn Ledger,
+    request: &MintRequest,
+    reach: Reach,
+) -> Result<Place, NoToken> {
+    match &request.pull_request {
+        None => of_job(ledger, &request.job, reach).await,
+        Some(id) => of_pull_request(ledger, id, reach).await,
+    }
+}
+
+/// A pull request that the ledger knows may be read: somebody commented there. It is written to only to
+/// tell somebody that a command was obeyed.
+async fn of_pull_request(
+    ledger: &dyn Ledger,
+    id: &PullRequestRef,
+    reach: Reach,
+) -> Result<Place, NoToken> {
+    let record = ledger
+        .pull_request(id)
+        .await
+        .map_err(|error| NoToken::unavailable(error.to_string()))?
+        .ok_or(NoToken::NoJob)?;
+    if reach == Reach::Write && !record.commands.owes_an_answer() {
+        return Err(NoToken::NoJob);
+    }
+    Ok(Place {
+        forge: id.forge,
+        repo: id.repo,
+        installation: record.installation.ok_or(NoToken::NotInstalled)?,
+    })
+}
+
 /// A token that reads is made for a job that has ended, too: the collector looks at the live head
 /// through the last job of its pull request.
-pub async fn place(ledger: &dyn Ledger, id: &JobId, reach: Reach) -> Result<Place, NoToken> {
+async fn of_job(ledger: &dyn Ledger, id: &JobId, reach: Reach) -> Result<Place, NoToken> {
     let job = ledger
         .job(id)
         .await

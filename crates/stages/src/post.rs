@@ -3,6 +3,7 @@
 //! **Invariant:** no model here. Repository, pull request, head and policy come from the ledger and the
 //! operator, never from the findings file or from the message about it.
 
+mod acknowledge;
 mod apply;
 mod count;
 mod keep;
@@ -35,6 +36,7 @@ use crate::error::StageError;
 use crate::live;
 use crate::report::{Report, STALE};
 use crate::review::{effective_policy, read_json};
+pub use acknowledge::acknowledge;
 
 /// Largest findings file that is looked at: one byte more than the plan's own bound, so that a file past
 /// it is told apart from one within.
@@ -135,6 +137,7 @@ pub async fn post(
         settings,
         job,
         last_review: None,
+        paused: false,
     };
     let done = if work.job.attempt == attempt {
         work.run(findings).await
@@ -205,6 +208,8 @@ struct Posting<'a> {
     job: Job,
     /// Our latest review on the pull request, as the ledger knows it.
     last_review: Option<ReviewId>,
+    /// Whether somebody paused the reviews of the pull request.
+    paused: bool,
 }
 
 impl Posting<'_> {
@@ -243,7 +248,9 @@ impl Posting<'_> {
                 }
             },
         };
-        self.last_review = lease::take(self.ports, &self.job).await?;
+        let record = lease::take(self.ports, &self.job).await?;
+        self.last_review = record.last_posted.map(|posted| posted.review_id);
+        self.paused = record.paused;
         let read = Read {
             bytes: bytes.as_deref(),
             review: review.as_ref(),
@@ -319,9 +326,14 @@ impl Posting<'_> {
                 .end(JobState::Skipped, EndReason::Closed)
                 .await
                 .map(Some);
-        } else if live.draft {
+        } else if live.draft && !self.job.sponsored {
             return self
                 .end(JobState::Skipped, EndReason::Draft)
+                .await
+                .map(Some);
+        } else if self.paused && !self.job.sponsored {
+            return self
+                .end(JobState::Skipped, EndReason::Paused)
                 .await
                 .map(Some);
         } else {

@@ -15,10 +15,11 @@ mod restart;
 
 use std::time::Duration;
 
+use mirilla_domain::command::Fate;
 use mirilla_domain::ids::Timestamp;
-use mirilla_domain::job::{Job, JobState};
+use mirilla_domain::job::{Job, JobState, PullRequestRecord};
 use mirilla_domain::signal::{About, RunOutcome, Signal};
-use mirilla_ports::message::Message;
+use mirilla_ports::message::{CommandMessage, Message};
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::{
     Artifacts, Clock, Ledger, LedgerError, MeterSweep, QueueDepth, QueueSend, ReviewLeases,
@@ -186,6 +187,24 @@ pub async fn sweep(
     Ok(swept)
 }
 
+/// Sends the messages about commands again that were lost, in all likelihood: no job waits for them, so
+/// that nothing else would.
+async fn send_commands(
+    ports: SweepPorts<'_>,
+    record: &PullRequestRecord,
+    now: Timestamp,
+) -> Result<(), StageError> {
+    for note in record.commands.overdue(now) {
+        let about = CommandMessage::new(record.pull_request, note.place, note.comment);
+        let (queue, message) = match note.fate {
+            Fate::Obeyed { .. } => (QueueName::Post, Message::AcknowledgeV1(about)),
+            Fate::Waiting | Fate::Refused => (QueueName::Collect, Message::CommandV1(about)),
+        };
+        ports.queue.send(queue, &message, Duration::ZERO).await?;
+    }
+    Ok(())
+}
+
 /// Lets the collector look at the live head of every pull request that was heard of lately and has no
 /// job at work; returns how many.
 async fn send_probes(
@@ -196,6 +215,7 @@ async fn send_probes(
     let mut probed = 0_u64;
     let since = now.minus(settings.probe_window);
     for record in ports.ledger.touched(since, settings.limit).await? {
+        send_commands(ports, &record, now).await?;
         let Some(id) = record.last_job else { continue };
         let job = ports.ledger.job(&id).await?;
         if job.is_some_and(|job| job.state.is_terminal()) {

@@ -71,7 +71,7 @@ pub async fn handle(state: &State, event: LambdaEvent<SqsEvent>) -> SqsBatchResp
 
 async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     let message = received.message;
-    let tokens = JobTokens::new(state.tokens.clone(), message.job().clone());
+    let tokens = JobTokens::of(state.tokens.clone(), &message);
     let forge = state.github.reader(tokens);
     let ports = CollectPorts {
         ledger: &*state.ledger,
@@ -86,6 +86,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     match message {
         Message::CollectV1 { job } => collect::collect(ports, &state.settings, &job).await,
         Message::ProbeV1 { job } => collect::probe(ports, &job).await,
+        Message::CommandV1(about) => collect::command(ports, &about).await,
         other => Ok(Report::silent(other.job().clone(), NOT_FOR_THIS_STAGE)),
     }
 }

@@ -46,7 +46,7 @@ async fn token(
     reach: Reach,
     request: &MintRequest,
 ) -> Result<SecretString, NoToken> {
-    let place = mint::place(ledger, &request.job, reach).await?;
+    let place = mint::place(ledger, request, reach).await?;
     if place.forge != Forge::Github {
         return Err(NoToken::unavailable(
             "GitLab has no Apps to mint tokens for",

@@ -69,7 +69,7 @@ pub async fn handle(state: &State, event: LambdaEvent<SqsEvent>) -> SqsBatchResp
 
 async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     let message = received.message;
-    let tokens = JobTokens::new(state.tokens.clone(), message.job().clone());
+    let tokens = JobTokens::of(state.tokens.clone(), &message);
     let write = state.github.writer(tokens);
     let ports = PostPorts {
         ledger: &*state.ledger,
@@ -86,6 +86,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
             attempt,
             findings,
         } => post::post(ports, &state.settings, &job, attempt, findings.as_deref()).await,
+        Message::AcknowledgeV1(about) => post::acknowledge(ports, &about).await,
         other => Ok(Report::silent(other.job().clone(), NOT_FOR_THIS_STAGE)),
     }
 }

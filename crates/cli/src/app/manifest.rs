@@ -152,6 +152,9 @@ mod tests {
             match event {
                 "pull_request" => json!({"action": "opened", "number": 1, "repository": repository,
                     "pull_request": {"head": {"sha": sha}, "base": {"ref": "main"}}}),
+                "pull_request_review_comment" => json!({"action": "created",
+                    "repository": repository, "pull_request": {"number": 1},
+                    "comment": {"id": 2, "body": "/mirilla review"}}),
                 "check_run" => json!({"action": "rerequested", "repository": repository,
                     "check_run": {"head_sha": sha}}),
                 "check_suite" => json!({"action": "rerequested", "repository": repository,

@@ -245,6 +245,8 @@ const fn of_end(reason: EndReason) -> Ruling {
         | EndReason::BaseChanged
         | EndReason::Closed
         | EndReason::Draft
+        | EndReason::Paused
+        | EndReason::AskedAgain
         | EndReason::Empty
         | EndReason::Gone
         | EndReason::AttemptsExhausted

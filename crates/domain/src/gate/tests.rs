@@ -97,6 +97,8 @@ const fn of_end(reason: EndReason) -> Row {
         EndReason::BaseChanged => OPEN_ENDED,
         EndReason::Closed => OPEN_ENDED,
         EndReason::Draft => OPEN_ENDED,
+        EndReason::Paused => OPEN_ENDED,
+        EndReason::AskedAgain => OPEN_ENDED,
         EndReason::Empty => OPEN_ENDED,
         EndReason::Gone => OPEN_ENDED,
         EndReason::AttemptsExhausted => OPEN_ENDED,

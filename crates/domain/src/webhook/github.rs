@@ -1,12 +1,12 @@
 //! From a verified body to a [`Delivery`].
 
 use super::payload::{
-    CheckEvent, Event, InstallationEvent, InstallationPart, IssueCommentEvent, MergeGroupEvent,
-    PullRequestEvent, RepositoryPart, SenderPart, Shape, read,
+    CheckEvent, CommentPart, Event, InstallationEvent, InstallationPart, IssueCommentEvent,
+    LineCommentEvent, MergeGroupEvent, PullRequestEvent, RepositoryPart, SenderPart, Shape, read,
 };
 use super::{FieldProblem, IgnoreReason, MAX_BODY_BYTES, WebhookError, find_command, form};
-use crate::ids::{Account, DeliveryId, Forge, sha256};
-use crate::request::{Delivery, Origin, Repository, Request, Trigger};
+use crate::ids::{Account, DeliveryId, Forge, PrNumber, sha256};
+use crate::request::{CommentPlace, Delivery, Origin, Repository, Request, Trigger, Verb};
 
 /// The longest `external_id` that is kept; ours are 32 characters.
 const MAX_EXTERNAL_ID_CHARS: usize = 64;
@@ -63,9 +63,8 @@ pub fn parse_github(headers: GithubHeaders<'_>, body: &[u8]) -> Result<Parsed, W
         Event::CheckRun | Event::CheckSuite => check(&action, &json)?,
         Event::MergeGroup => merge_group(&action, &json)?,
         Event::Installation => installation(&action, &json)?,
-        Event::PullRequestReview
-        | Event::PullRequestReviewComment
-        | Event::PullRequestReviewThread => Err(IgnoreReason::Event),
+        Event::PullRequestReviewComment => line_comment(&action, &json)?,
+        Event::PullRequestReview | Event::PullRequestReviewThread => Err(IgnoreReason::Event),
     };
     Ok(match asked {
         Ok((origin, request)) => Parsed::Delivery(Box::new(Delivery {
@@ -122,18 +121,58 @@ fn issue_comment(action: &str, json: &[u8]) -> Asked {
     if event.issue.pull_request.is_none() {
         return Ok(Err(IgnoreReason::NotAPullRequest));
     }
-    if is_bot(event.sender.as_ref()) || is_bot(event.comment.user.as_ref()) {
-        return Ok(Err(IgnoreReason::Bot));
+    let said = said(event.sender.as_ref(), &event.comment);
+    match said.map(|verb| {
+        command(
+            event.issue.number,
+            &event.comment,
+            verb,
+            CommentPlace::Conversation,
+        )
+    }) {
+        Ok(request) => Ok(Ok((origin(event.repository, event.installation)?, request))),
+        Err(reason) => Ok(Err(reason)),
     }
-    let Some(verb) = find_command(&event.comment.body) else {
-        return Ok(Err(IgnoreReason::NoCommand));
-    };
-    let request = Request::Command {
-        pr: event.issue.number,
-        comment: event.comment.id,
+}
+
+fn line_comment(action: &str, json: &[u8]) -> Asked {
+    if action != "created" {
+        return Ok(Err(IgnoreReason::Action));
+    }
+    let event: LineCommentEvent = read(json)?;
+    let said = said(event.sender.as_ref(), &event.comment);
+    match said.map(|verb| {
+        command(
+            event.pull_request.number,
+            &event.comment,
+            verb,
+            CommentPlace::Line,
+        )
+    }) {
+        Ok(request) => Ok(Ok((origin(event.repository, event.installation)?, request))),
+        Err(reason) => Ok(Err(reason)),
+    }
+}
+
+/// Returns the command that a person gave, or why there is none.
+fn said(sender: Option<&SenderPart>, comment: &CommentPart) -> Result<Verb, IgnoreReason> {
+    if is_bot(sender) || is_bot(comment.user.as_ref()) {
+        return Err(IgnoreReason::Bot);
+    }
+    match find_command(&comment.body) {
+        Some(verb) if verb.starts_something() => Ok(verb),
+        _ => Err(IgnoreReason::NoCommand),
+    }
+}
+
+fn command(pr: PrNumber, comment: &CommentPart, verb: Verb, place: CommentPlace) -> Request {
+    Request::Command {
+        pr,
+        comment: comment.id,
+        place,
         verb,
-    };
-    Ok(Ok((origin(event.repository, event.installation)?, request)))
+        author: comment.user.as_ref().and_then(|user| user.id),
+    }
 }
 
 /// "Re-run" arrives as `check_run`, "re-run all" as `check_suite` only; both go to the owning App.

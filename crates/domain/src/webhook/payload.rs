@@ -5,7 +5,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::{FieldProblem, WebhookError};
 use crate::ids::{
-    Account, BranchName, CommentId, CommitSha, InstallationId, PrNumber, RepoId, RepoName,
+    Account, AccountId, BranchName, CommentId, CommitSha, InstallationId, PrNumber, RepoId,
+    RepoName,
 };
 
 /// A repository.
@@ -24,6 +25,7 @@ pub(super) struct InstallationPart {
 /// Who caused the event; absent for deleted accounts.
 #[derive(Debug, Deserialize)]
 pub(super) struct SenderPart {
+    pub(super) id: Option<AccountId>,
     #[serde(rename = "type")]
     kind: Option<String>,
 }
@@ -76,6 +78,21 @@ pub(super) struct IssueCommentEvent {
     pub(super) repository: RepositoryPart,
     pub(super) installation: Option<InstallationPart>,
     pub(super) sender: Option<SenderPart>,
+}
+
+/// `pull_request_review_comment`: on a line, or in a thread.
+#[derive(Debug, Deserialize)]
+pub(super) struct LineCommentEvent {
+    pub(super) pull_request: NumberPart,
+    pub(super) comment: CommentPart,
+    pub(super) repository: RepositoryPart,
+    pub(super) installation: Option<InstallationPart>,
+    pub(super) sender: Option<SenderPart>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct NumberPart {
+    pub(super) number: PrNumber,
 }
 
 #[derive(Debug, Deserialize)]

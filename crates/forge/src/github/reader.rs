@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mirilla_domain::ids::{CommitSha, PrNumber, PullRequestRef, RepoName};
+use mirilla_domain::ids::{Account, CommentId, CommitSha, PrNumber, PullRequestRef, RepoName};
+use mirilla_domain::request::CommentPlace;
 use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
 use mirilla_http::Client;
 use mirilla_ports::artifacts::ArtifactWriter;
-use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead};
+use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead, SaidComment};
 use mirilla_ports::{Clock, Entropy};
 use serde::Deserialize;
 use serde_json::json;
@@ -18,7 +19,7 @@ use tokio::sync::OnceCell;
 use crate::github::api::{Api, ReadBearer};
 use crate::github::error::Named;
 use crate::github::identity::{Identity, Whoami};
-use crate::github::{GithubSettings, archive, diff, existing, files, pull};
+use crate::github::{GithubSettings, archive, diff, existing, files, pull, said};
 use crate::token::{ReadToken, TokenSource};
 
 const WHO: Named = Named {
@@ -154,6 +155,20 @@ impl ForgeRead for GithubReader {
     async fn existing(&self, repo: &RepoName, pr: PrNumber) -> Result<Existing, ForgeError> {
         let us = self.identity().await?;
         existing::list(&self.api, us, repo, pr).await
+    }
+
+    async fn comment(
+        &self,
+        repo: &RepoName,
+        place: CommentPlace,
+        id: CommentId,
+    ) -> Result<SaidComment, ForgeError> {
+        let us = self.identity().await?;
+        said::comment(&self.api, us, repo, (place, id)).await
+    }
+
+    async fn may_write(&self, repo: &RepoName, who: &Account) -> Result<bool, ForgeError> {
+        said::may_write(&self.api, repo, who).await
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mirilla_domain::ids::{CommentId, PrNumber, RepoName, ReviewId};
+use mirilla_domain::request::CommentPlace;
 use mirilla_domain::review::Side;
 use mirilla_http::{Client, Method};
 use mirilla_ports::forge::{ForgeError, ForgeWrite, NewComment, NewReview, Refusal};
@@ -24,6 +25,7 @@ use crate::github::gate::WriteGate;
 use crate::github::identity::Whoami;
 use crate::github::reader::GithubReader;
 use crate::github::refuse::Refused;
+use crate::github::said;
 use crate::token::{TokenSource, WriteToken};
 
 const CREATE: Named = Named {
@@ -39,6 +41,16 @@ const EDIT: Named = Named {
 const DELETE: Named = Named {
     action: "remove its unsubmitted review",
     what: "review",
+    writes: true,
+};
+const REACT: Named = Named {
+    action: "react to a comment",
+    what: "the comment",
+    writes: true,
+};
+const SAY: Named = Named {
+    action: "comment on a pull request",
+    what: "comment",
     writes: true,
 };
 const READ_BACK: Named = Named {
@@ -242,6 +254,44 @@ impl ForgeWrite for GithubWriter {
             .await
             .map_err(|error| error.into_forge(READ_BACK))?;
         Ok(shown)
+    }
+
+    async fn acknowledge(
+        &self,
+        repo: &RepoName,
+        place: CommentPlace,
+        comment: CommentId,
+    ) -> Result<(), ForgeError> {
+        let name = match place {
+            CommentPlace::Conversation => {
+                "POST /repos/{owner}/{repo}/issues/comments/{id}/reactions"
+            }
+            CommentPlace::Line => "POST /repos/{owner}/{repo}/pulls/comments/{id}/reactions",
+        };
+        let url = said::url(&self.api, repo, (place, comment), &["reactions"]);
+        let call = Call::new(Method::POST, name, url).json(&json!({ "content": "eyes" }));
+        self.write(call, REACT).await?;
+        Ok(())
+    }
+
+    async fn say(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        body: &str,
+    ) -> Result<CommentId, ForgeError> {
+        let number = pr.to_string();
+        let (owner, name) = (repo.owner(), repo.name());
+        let segments = ["repos", owner, name, "issues", &number, "comments"];
+        let call = Call::new(
+            Method::POST,
+            "POST /repos/{owner}/{repo}/issues/{number}/comments",
+            self.api.url(&segments),
+        )
+        .json(&json!({ "body": body }));
+        let answer = self.write(call, SAY).await?;
+        let created: Created = answer.json().map_err(|error| error.into_forge(SAY))?;
+        Ok(CommentId::new(created.id))
     }
 }
 

@@ -20,6 +20,7 @@ mod cases;
 mod cases_limits;
 mod cases_writes;
 mod checks;
+mod comments;
 mod deliveries;
 mod diff_fallback;
 mod existing;

@@ -9,10 +9,10 @@ use mirilla_domain::request::Trigger;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    pub(super) head: &'a CommitSha,
-    pub(super) base_ref: &'a BranchName,
-    pub(super) trigger: Trigger,
+pub(crate) struct Wanted<'a> {
+    pub(crate) head: &'a CommitSha,
+    pub(crate) base_ref: &'a BranchName,
+    pub(crate) trigger: Trigger,
 }
 
 /// What to do about it.
@@ -39,6 +39,10 @@ pub(super) fn choose(
     now: Timestamp,
 ) -> Choice {
     let again_on_purpose = wanted.trigger.raises_generation();
+    // Nothing that was read before, of this head or another, is to count.
+    if wanted.trigger == Trigger::Asked {
+        return Choice::Raise;
+    }
     let Some(job) = present else {
         return Choice::Begin;
     };

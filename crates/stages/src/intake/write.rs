@@ -1,7 +1,10 @@
 //! Writes delivery, job and pull request in one transaction, then sends the message.
 
+use std::time::Duration;
+
+use mirilla_domain::code::EndReason;
 use mirilla_domain::ids::{Generation, InstallationId, PullRequestRef, RepoName, Timestamp};
-use mirilla_domain::job::{Debounce, Job, JobKey, PullRequestRecord};
+use mirilla_domain::job::{Debounce, Job, JobKey, JobState, PullRequestRecord};
 use mirilla_domain::request::{Delivery, Trigger};
 use mirilla_ports::LedgerError;
 use mirilla_ports::ledger::{Recorded, Transaction};
@@ -10,24 +13,27 @@ use mirilla_ports::queue::QueueName;
 
 use super::decide::{Choice, Wanted, choose};
 use super::{Failure, RecordPorts};
+use crate::live;
 
 /// How often a decision is made anew because a row moved. More writers than this on one pull request
 /// at one moment are answered with "later".
-const MAX_ROUNDS: u32 = 10;
+pub(super) const MAX_ROUNDS: u32 = 10;
 
 /// A review that is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     /// How long pushes wait.
-    pub(super) debounce: Debounce,
-    pub(super) pull_request: PullRequestRef,
-    pub(super) repo_name: &'a RepoName,
-    pub(super) installation: Option<InstallationId>,
-    pub(super) wanted: Wanted<'a>,
+    pub(crate) debounce: Debounce,
+    pub(crate) pull_request: PullRequestRef,
+    pub(crate) repo_name: &'a RepoName,
+    pub(crate) installation: Option<InstallationId>,
+    pub(crate) wanted: Wanted<'a>,
 }
 
 /// What became of a request.
 pub(super) enum Outcome {
+    /// Nothing is recorded: there were too many of the kind.
+    TooMany,
     /// Recorded and sent.
     Queued,
     /// Recorded; the queue refused, and the sweeper will send it.
@@ -66,6 +72,18 @@ pub(super) enum Known {
     Id,
     /// Its body alone: somebody sent a recorded body under an id of their own.
     Body,
+}
+
+impl Known {
+    /// Finds out what a refused delivery was known by.
+    pub(super) async fn of(
+        ports: RecordPorts<'_>,
+        delivery: &Delivery,
+    ) -> Result<Self, LedgerError> {
+        let forge = delivery.origin.forge;
+        let by_id = ports.ledger.has_delivery(forge, &delivery.id).await?;
+        Ok(if by_id { Self::Id } else { Self::Body })
+    }
 }
 
 /// What is in the ledger now.
@@ -108,7 +126,11 @@ async fn write(
         let transaction = Transaction {
             // The id of a redelivery is taken; what may be written for it is the armed job.
             delivery: (!redelivered).then(|| delivery.clone()),
-            jobs: plan.send.iter().chain(&plan.touch).cloned().collect(),
+            jobs: [&plan.send, &plan.touch, &plan.end]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect(),
             pull_request: Some(plan.record),
         };
         match ports.ledger.commit(transaction).await? {
@@ -118,9 +140,7 @@ async fn write(
                     .map_or(Written::NoJob, |job| Written::Job(Box::new(job))));
             }
             Recorded::DuplicateDelivery => {
-                let forge = asked.pull_request.forge;
-                let by_id = ports.ledger.has_delivery(forge, &delivery.id).await?;
-                *known = if by_id { Known::Id } else { Known::Body };
+                *known = Known::of(ports, delivery).await?;
             }
             Recorded::Stale => {}
         }
@@ -129,16 +149,18 @@ async fn write(
 }
 
 /// What one round wants written.
-struct Plan {
-    record: PullRequestRecord,
+pub(crate) struct Plan {
+    pub(crate) record: PullRequestRecord,
     /// A job to write and to send to the collector.
-    send: Option<Job>,
+    pub(crate) send: Option<Job>,
     /// A job whose row is only touched.
-    touch: Option<Job>,
+    pub(crate) touch: Option<Job>,
+    /// A job that ends because `send` takes its place.
+    pub(crate) end: Option<Job>,
 }
 
 impl Asked<'_> {
-    fn key(&self, generation: Generation) -> JobKey {
+    pub(crate) fn key(&self, generation: Generation) -> JobKey {
         JobKey {
             forge: self.pull_request.forge,
             repo: self.pull_request.repo,
@@ -149,7 +171,8 @@ impl Asked<'_> {
         }
     }
 
-    fn plan(
+    /// Decides what the request means for the job at the record's generation.
+    pub(crate) fn plan(
         &self,
         mut record: PullRequestRecord,
         present: Option<Job>,
@@ -169,13 +192,24 @@ impl Asked<'_> {
         if choice == Choice::Raise {
             record.generation = record.generation.next();
         }
-        let due_at = now.plus(self.debounce.delay(record.last_push, now));
+        let by_hand = self.wanted.trigger == Trigger::Asked;
+        let wait = match self.wanted.trigger {
+            // Somebody waits for it, and nobody asks five times in a row by pushing.
+            Trigger::Asked | Trigger::Resumed => Duration::ZERO,
+            _ => self.debounce.delay(record.last_push, now),
+        };
+        let due_at = now.plus(wait);
+        let end = present
+            .as_ref()
+            .filter(|job| by_hand && is_replaceable(job, now))
+            .map(|job| live::ended(job, JobState::Superseded, EndReason::AskedAgain, now));
         let (send, touch) = match (choice, present) {
             (Choice::Begin | Choice::Raise, _) => {
                 let key = self.key(record.generation);
                 let name = self.repo_name.clone();
                 let job = Job::accepted(key, name, self.installation, due_at, now);
-                (Some(job), None)
+                let sponsored = by_hand;
+                (Some(Job { sponsored, ..job }), None)
             }
             (Choice::Arm, Some(present)) => (Some(present.armed_again(due_at, now)), None),
             (Choice::Touch, Some(present)) => {
@@ -200,8 +234,15 @@ impl Asked<'_> {
             record,
             send,
             touch,
+            end,
         }
     }
+}
+
+/// Returns whether a job may be ended because the same head is read anew: only while nobody has begun.
+/// What a reviewer has in hand will be posted, and findings for an ended job would look like an attack.
+fn is_replaceable(job: &Job, now: Timestamp) -> bool {
+    matches!(job.state, JobState::Accepted | JobState::Queued) && !job.is_claimed(now)
 }
 
 /// Sends the collect message. That it was sent is not noted: the job stays accepted until a collector

@@ -1,6 +1,6 @@
 //! One poster per pull request: two of them could each find a finding new and post it twice.
 
-use mirilla_domain::ids::{ReviewId, Timestamp};
+use mirilla_domain::ids::Timestamp;
 use mirilla_domain::job::{Claim, Job, PullRequestRecord, Stage};
 use mirilla_ports::ledger::{Recorded, Transaction};
 
@@ -10,10 +10,10 @@ use crate::error::StageError;
 /// How often a write that somebody else was faster with is tried again.
 const MAX_ROUNDS: u32 = 8;
 
-/// Takes the pull request for the holder of the job's claim; returns our latest review on it.
-pub(super) async fn take(ports: PostPorts<'_>, job: &Job) -> Result<Option<ReviewId>, StageError> {
+/// Takes the pull request for the holder of the job's claim; returns its record.
+pub(super) async fn take(ports: PostPorts<'_>, job: &Job) -> Result<PullRequestRecord, StageError> {
     let token = token_of(job);
-    let record = change(ports, job, |record, now| {
+    change(ports, job, |record, now| {
         let held_by_other = record
             .poster
             .as_ref()
@@ -34,8 +34,7 @@ pub(super) async fn take(ports: PostPorts<'_>, job: &Job) -> Result<Option<Revie
             ..record
         }))
     })
-    .await?;
-    Ok(record.last_posted.map(|posted| posted.review_id))
+    .await
 }
 
 /// Gives the pull request up, if this job's poster holds it.

@@ -14,6 +14,7 @@
 
 mod carry;
 mod cases;
+mod commands;
 mod crash;
 mod deliveries;
 mod drills;

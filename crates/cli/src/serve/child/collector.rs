@@ -39,7 +39,7 @@ pub(super) async fn run(
     let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));
 
     let handle = |message: Message| {
-        let tokens = JobTokens::new(tokens.clone(), message.job().clone());
+        let tokens = JobTokens::of(tokens.clone(), &message);
         let (ledger, heads, artifacts, queue) = (&ledger, &heads, &artifacts, &queue);
         let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
         async move {
@@ -57,6 +57,7 @@ pub(super) async fn run(
             match message {
                 Message::CollectV1 { job } => collect::collect(ports, stage, &job).await,
                 Message::ProbeV1 { job } => collect::probe(ports, &job).await,
+                Message::CommandV1(about) => collect::command(ports, &about).await,
                 other => Ok::<Report, StageError>(Report::silent(
                     other.job().clone(),
                     NOT_FOR_THIS_STAGE,

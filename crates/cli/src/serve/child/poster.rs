@@ -48,7 +48,7 @@ pub(super) async fn run(
     let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));
 
     let handle = |message: Message| {
-        let tokens = JobTokens::new(tokens.clone(), message.job().clone());
+        let tokens = JobTokens::of(tokens.clone(), &message);
         let (ledger, artifacts, queue) = (&ledger, &artifacts, &queue);
         let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
         async move {
@@ -69,6 +69,7 @@ pub(super) async fn run(
                     attempt,
                     findings,
                 } => post::post(ports, stage, &job, attempt, findings.as_deref()).await,
+                Message::AcknowledgeV1(about) => post::acknowledge(ports, &about).await,
                 other => Ok::<Report, StageError>(Report::silent(
                     other.job().clone(),
                     NOT_FOR_THIS_STAGE,

@@ -111,7 +111,7 @@ fn other_events_actions_and_kinds_are_ignored() {
     let comment = json!({
         "action": "created",
         "issue": {"number": 7, "pull_request": {}},
-        "comment": {"id": 9, "body": "/mirilla review", "user": {"type": "User"}},
+        "comment": {"id": 9, "body": "/mirilla dismiss known", "user": {"type": "User"}},
         "repository": {"id": 2, "full_name": "acme/shop"},
     });
     let mut edited = payload("edited", &head('a'));
@@ -122,7 +122,7 @@ fn other_events_actions_and_kinds_are_ignored() {
         ("pull_request", payload("labeled", &head('a')), "action"),
         ("pull_request", edited, "action"),
         ("pull_request", payload("closed", &head('a')), "kind"),
-        ("issue_comment", comment, "kind"),
+        ("issue_comment", comment, "no-command"),
     ] {
         let answer = world.take(&signed(event, "d-1", &body));
         assert_eq!(

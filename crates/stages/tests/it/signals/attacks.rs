@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mirilla_domain::ids::AttemptNo;
+use mirilla_domain::ids::{AttemptNo, JobId};
 use mirilla_domain::job::{Job, JobState};
 use mirilla_ports::NoToken;
+use mirilla_ports::tokens::MintRequest;
 use mirilla_sim::{Fault, WebhookDelivery};
 use mirilla_stages::mint::{self, Reach};
 use mirilla_telemetry::Metric;
@@ -208,20 +209,28 @@ pub(super) async fn an_installation_nobody_listed() -> Host {
     host
 }
 
+fn wanted(job: &JobId) -> MintRequest {
+    MintRequest {
+        job: job.clone(),
+        pull_request: None,
+        fresh: false,
+    }
+}
+
 pub(super) async fn tokens_for_jobs_that_are_over() -> Host {
     let host = Host::new(TWO_DEFECTS);
     let gate = Arc::new(Gate::open());
     host.deliver(&gate, &host.deliveries()[0]).await;
     let ledger = host.ledger();
     let job = host.job().await.unwrap();
-    let live = mint::place(&ledger, &job.id, Reach::Write).await;
+    let live = mint::place(&ledger, &wanted(&job.id), Reach::Write).await;
     host.told(mint::fact(&live));
     assert_eq!(host.run(&gate).await, Ended::Quiet);
-    let over = mint::place(&ledger, &job.id, Reach::Write).await;
+    let over = mint::place(&ledger, &wanted(&job.id), Reach::Write).await;
     assert_eq!(over, Err(NoToken::NoJob));
     host.told(mint::fact(&over));
-    let unheard = mirilla_domain::ids::JobId::parse(&"0".repeat(32)).unwrap();
-    let unknown = mint::place(&ledger, &unheard, Reach::Read).await;
+    let unheard = JobId::parse(&"0".repeat(32)).unwrap();
+    let unknown = mint::place(&ledger, &wanted(&unheard), Reach::Read).await;
     assert_eq!(unknown, Err(NoToken::NoJob));
     host.told(mint::fact(&unknown));
     host

@@ -26,6 +26,7 @@ use mirilla_local::{
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::{QueueName, Received};
+use mirilla_ports::tokens::{MintRequest, NoToken};
 use mirilla_ports::{
     Clock, Entropy, Ledger as _, Meter as _, Queue as _, QueueDepth as _, QueueSend as _,
 };
@@ -38,6 +39,7 @@ use mirilla_stages::error::{Disposition, StageError};
 use mirilla_stages::intake::{
     self, FixedSecrets, IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache,
 };
+use mirilla_stages::mint::{self, Place, Reach};
 use mirilla_stages::post::{self, KeepRuns, PostPorts, PostSettings};
 use mirilla_stages::report::{self, Report};
 use mirilla_stages::review;
@@ -220,6 +222,15 @@ impl Host {
             .into_iter()
             .filter(|delivery| delivery.event == "pull_request")
             .collect()
+    }
+
+    /// Lets somebody say something on the pull request; returns its webhook and the comment.
+    pub(crate) fn said(&self, by: &str, body: &str) -> (WebhookDelivery, u64) {
+        drop(self.sim.github().take_deliveries());
+        let comment = self.sim.github().comment(REPO, self.pr, by, body).unwrap();
+        let mut deliveries = self.sim.github().take_deliveries();
+        deliveries.retain(|delivery| delivery.event == "issue_comment");
+        (deliveries.remove(0), comment)
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -518,10 +529,10 @@ impl Host {
         );
         let (clock, entropy) = (self.clock.as_ref(), self.entropy.as_ref());
         match message {
-            Message::CollectV1 { job } | Message::ProbeV1 { job } => {
+            Message::CollectV1 { .. } | Message::ProbeV1 { .. } | Message::CommandV1(_) => {
                 let heads = LocalHeads::open(&self.dir().heads()).unwrap();
                 let heads = gated(&heads, gate);
-                let reader = self.reader(job).await;
+                let reader = self.reader(message).await;
                 let forge = gated(&reader, gate);
                 let ports = CollectPorts {
                     ledger: &ledger,
@@ -533,10 +544,10 @@ impl Host {
                     clock,
                     entropy,
                 };
-                if matches!(message, Message::ProbeV1 { .. }) {
-                    collect::probe(ports, job).await
-                } else {
-                    collect::collect(ports, &self.collect_settings(), job).await
+                match message {
+                    Message::CommandV1(about) => collect::command(ports, about).await,
+                    Message::ProbeV1 { job } => collect::probe(ports, job).await,
+                    other => collect::collect(ports, &self.collect_settings(), other.job()).await,
                 }
             }
             Message::ReviewV1 {
@@ -550,12 +561,8 @@ impl Host {
                 let work = self.review_as(gate, (job, *attempt), purses, count);
                 review::alone(&meter, clock, entropy, job, Duration::from_secs(660), work).await
             }
-            Message::PostV1 {
-                job,
-                attempt,
-                findings,
-            } => {
-                let writer = self.writer(job).await;
+            Message::PostV1 { .. } | Message::AcknowledgeV1(_) => {
+                let writer = self.writer(message).await;
                 let (read, write) = (gated(writer.reader(), gate), gated(&writer, gate));
                 let ports = PostPorts {
                     ledger: &ledger,
@@ -573,7 +580,15 @@ impl Host {
                     write_grace: Duration::from_secs(60),
                     keep_runs: self.keep_runs,
                 };
-                post::post(ports, &settings, job, *attempt, findings.as_deref()).await
+                match message {
+                    Message::PostV1 {
+                        job,
+                        attempt,
+                        findings,
+                    } => post::post(ports, &settings, job, *attempt, findings.as_deref()).await,
+                    Message::AcknowledgeV1(about) => post::acknowledge(ports, about).await,
+                    other => panic!("not for the poster: {other:?}"),
+                }
             }
         }
     }
@@ -609,10 +624,21 @@ impl Host {
         (minter, row.key.repo, row.installation.unwrap())
     }
 
-    async fn reader(&self, job: &JobId) -> GithubReader {
-        let (minter, repo, installation) = self.minter(job).await;
+    /// The tokens for a message, as the minter's host gives them.
+    async fn place(&self, message: &Message, reach: Reach) -> Result<Place, NoToken> {
+        let request = MintRequest {
+            job: message.job().clone(),
+            pull_request: message.pull_request().copied(),
+            fresh: false,
+        };
+        mint::place(&self.ledger(), &request, reach).await
+    }
+
+    async fn reader(&self, message: &Message) -> GithubReader {
+        let place = self.place(message, Reach::Read).await.unwrap();
         let settings = self.github_settings();
-        let tokens = Arc::new(minter.source(repo, installation));
+        let minter = Arc::new(self.app());
+        let tokens = Arc::new(minter.source(place.repo, place.installation));
         GithubReader::new(
             settings.client().unwrap(),
             settings,
@@ -623,10 +649,15 @@ impl Host {
         )
     }
 
-    async fn writer(&self, job: &JobId) -> GithubWriter {
-        let (minter, repo, installation) = self.minter(job).await;
+    async fn writer(&self, message: &Message) -> GithubWriter {
+        // A stale message finds no token here as it does there; then it asks for nothing.
+        let place = match self.place(message, Reach::Write).await {
+            Ok(place) => place,
+            Err(_) => self.place(message, Reach::Read).await.unwrap(),
+        };
         let settings = self.github_settings();
-        let tokens = Arc::new(minter.source(repo, installation));
+        let minter = Arc::new(self.app());
+        let tokens = Arc::new(minter.source(place.repo, place.installation));
         GithubWriter::new(
             settings.client().unwrap(),
             settings,

@@ -8,12 +8,12 @@ use mirilla_domain::ids::*;
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::money::{PicoUsd, Purse, Reservation};
 use mirilla_domain::plan::NewReview;
-use mirilla_domain::request::Delivery;
+use mirilla_domain::request::{CommentPlace, Delivery};
 use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
 use mirilla_ports::artifacts::{ArtifactError, ArtifactWriter, Artifacts};
 use mirilla_ports::deliveries::{Bookmarks, Deliveries, Page};
-use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead, ForgeWrite};
+use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead, ForgeWrite, SaidComment};
 use mirilla_ports::ledger::{
     Claimed, Heads, HeadsWrite, Ledger, LedgerError, Recorded, Transaction,
 };
@@ -356,6 +356,17 @@ impl<P: ForgeRead> ForgeRead for Gated<&P> {
     async fn existing(&self, repo: &RepoName, pr: PrNumber) -> Result<Existing, ForgeError> {
         pass!(self, "forge.existing", self.port.existing(repo, pr))
     }
+    async fn comment(
+        &self,
+        repo: &RepoName,
+        place: CommentPlace,
+        id: CommentId,
+    ) -> Result<SaidComment, ForgeError> {
+        pass!(self, "forge.comment", self.port.comment(repo, place, id))
+    }
+    async fn may_write(&self, repo: &RepoName, who: &Account) -> Result<bool, ForgeError> {
+        pass!(self, "forge.may_write", self.port.may_write(repo, who))
+    }
 }
 
 #[async_trait]
@@ -408,5 +419,22 @@ impl<P: ForgeWrite> ForgeWrite for Gated<&P> {
             "forge.review_comments",
             self.port.review_comments(repo, pr, review)
         )
+    }
+    async fn acknowledge(
+        &self,
+        repo: &RepoName,
+        place: CommentPlace,
+        comment: CommentId,
+    ) -> Result<(), ForgeError> {
+        let call = self.port.acknowledge(repo, place, comment);
+        pass!(self, "forge.acknowledge", call)
+    }
+    async fn say(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+        body: &str,
+    ) -> Result<CommentId, ForgeError> {
+        pass!(self, "forge.say", self.port.say(repo, pr, body))
     }
 }
