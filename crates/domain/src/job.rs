@@ -250,9 +250,8 @@ pub struct Job {
     /// the next push is not what that person saw.
     #[serde(default)]
     pub sponsored: bool,
-    /// Whether the pull request's author is an outsider
-    /// ([`PullRequest::author_is_outsider`](crate::snapshot::PullRequest::author_is_outsider)), as the
-    /// snapshot found: then the purses that outsiders share pay, too.
+    /// Whether the author has neither a merged contribution nor write access, as found with the snapshot:
+    /// then the purses that outsiders share pay, too.
     #[serde(default)]
     pub by_outsider: bool,
     /// Who works on it.

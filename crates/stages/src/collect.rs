@@ -359,7 +359,7 @@ async fn hand_over(
     let collected = Job {
         state: JobState::Collected,
         merge_base: Some(meta.merge_base.clone()),
-        by_outsider: meta.pull_request.author_is_outsider,
+        by_outsider: is_by_outsider(ports, &meta.pull_request).await?,
         claim: None,
         updated_at: now,
         ..job.clone()
@@ -378,6 +378,19 @@ async fn hand_over(
         .send(QueueName::Review, &message, Duration::ZERO)
         .await?;
     Ok(Report::on(job, "collected"))
+}
+
+/// Returns whether the author has neither a merged contribution nor write access. A private membership shows in
+/// no association, so whoever seems new is asked about by name.
+async fn is_by_outsider(ports: CollectPorts<'_>, live: &PullRequest) -> Result<bool, StageError> {
+    let Some(author) = live.author.as_ref().filter(|_| live.author_is_outsider) else {
+        return Ok(live.author_is_outsider);
+    };
+    match ports.forge.may_write(&live.repo_name, author).await {
+        Ok(may_write) => Ok(!may_write),
+        Err(ForgeError::Forbidden { .. }) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The snapshot was taken, but its message may not have been sent before a crash, or its reviewer

@@ -29,9 +29,8 @@ pub struct OperatorPolicy {
     /// The most one account may cost in one UTC month. Default 100.
     #[serde(with = "usd")]
     pub account_month_usd: PicoUsd,
-    /// What outsiders share of a repository's day and an account's month, in percent: authors without a
-    /// role in the repository or its organisation and without an earlier merged contribution. Past it they
-    /// get the fixed checks. 100 makes no difference between authors. Default 20.
+    /// What outsiders share of a repository's day and an account's month, in percent: authors without
+    /// write access and without an earlier merged contribution. Past it they get the fixed checks. 100 makes no difference between authors. Default 20.
     #[serde(deserialize_with = "percent")]
     pub outsider_percent: u8,
     /// Files of any repository that are not sent to the model, in gitignore notation. Default none.

@@ -131,6 +131,7 @@ impl World {
             login: login.to_owned(),
             kind,
             members: BTreeSet::new(),
+            private_members: BTreeSet::new(),
         };
         self.accounts.insert(login.to_owned(), account.clone());
         account
@@ -178,12 +179,18 @@ impl World {
 
     /// Returns the word GitHub uses for an author's relation to a repository.
     pub(crate) fn association(&self, repo: &Repo, login: &str) -> &'static str {
-        let member = self
-            .accounts
-            .get(&repo.owner)
-            .is_some_and(|owner| owner.members.contains(login));
+        let owner = self.accounts.get(&repo.owner);
+        let member = owner.is_some_and(|owner| owner.members.contains(login));
+        let private = owner.is_some_and(|owner| owner.private_members.contains(login));
         if repo.owner == login {
             "OWNER"
+        } else if private {
+            // Neither the membership nor what comes with it is told.
+            if repo.contributors.contains(login) {
+                "CONTRIBUTOR"
+            } else {
+                "NONE"
+            }
         } else if member {
             "MEMBER"
         } else if repo.roles.get(login).is_some_and(|role| *role > Role::None) {

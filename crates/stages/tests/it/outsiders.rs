@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mirilla_domain::job::JobState;
 use mirilla_domain::money::{PicoUsd, Purse};
 use mirilla_domain::signal::{PurseKind, Signal};
 use mirilla_ports::Meter as _;
-use mirilla_sim::{Commit, OpenPull};
+use mirilla_sim::{Commit, OpenPull, Role};
 
 use crate::support::{Ended, Gate, Host, REPO, TWO_DEFECTS};
 
@@ -22,8 +23,8 @@ fn host(day: &str) -> Host {
     host
 }
 
-/// Opens a pull request, lets everything happen, and returns the body of its one review.
-async fn reviewed(host: &Host, author: &str, branch: &str) -> String {
+/// Opens a pull request and lets everything happen.
+async fn opened(host: &Host, author: &str, branch: &str) -> u64 {
     let github = host.sim.github();
     let text = format!("fn pay() {{ let token = \"{branch}\"; }}\n");
     let commit = Commit::by(author, "change").write("src/pay.rs", &text);
@@ -33,12 +34,21 @@ async fn reviewed(host: &Host, author: &str, branch: &str) -> String {
     let pr = github.open_pull(REPO, open).unwrap();
     let gate = Arc::new(Gate::open());
     for delivery in host.deliveries() {
-        host.deliver(&gate, &delivery).await;
+        assert_eq!(host.deliver_and_run(&gate, &delivery).await, Ended::Quiet);
     }
-    assert_eq!(host.run(&gate).await, Ended::Quiet);
-    let reviews = github.reviews(REPO, pr).unwrap();
-    assert_eq!(reviews.len(), 1);
-    reviews[0].body.clone()
+    pr
+}
+
+/// Returns the body of the last review of a pull request.
+fn body(host: &Host, pr: u64) -> String {
+    let reviews = host.sim.github().reviews(REPO, pr).unwrap();
+    reviews.last().unwrap().body.clone()
+}
+
+/// Opens a pull request, lets everything happen, and returns the body of its review.
+async fn reviewed(host: &Host, author: &str, branch: &str) -> String {
+    let pr = opened(host, author, branch).await;
+    body(host, pr)
 }
 
 /// Lets an outsider open pull requests until one is not read; returns how many were.
@@ -99,6 +109,33 @@ async fn who_has_contributed_before_is_no_outsider() {
     let earlier = Commit::by("helper", "earlier").write("notes.md", "One.\n");
     github.commit(REPO, "main", &earlier).unwrap();
     assert!(!reviewed(&host, "helper", "h").await.contains(UNREAD));
+    github.hide_membership("acme", "vera");
+    github.set_role(REPO, "vera", Role::Write).unwrap();
+    assert!(!reviewed(&host, "vera", "v").await.contains(UNREAD));
     host.policy.outsider_percent = 100;
     assert!(!reviewed(&host, "other", "o").await.contains(UNREAD));
+}
+
+#[tokio::test]
+async fn a_maintainer_has_an_outsiders_change_read_at_the_repositorys_expense() {
+    let mut host = host("0.38");
+    host.policy.outsider_percent = 0;
+    let github = host.sim.github();
+    github.set_role(REPO, "wanda", Role::Write).unwrap();
+    let pr = opened(&host, "newcomer", "n").await;
+    assert!(body(&host, pr).contains(UNREAD));
+    drop(github.take_deliveries());
+    github
+        .comment(REPO, pr, "wanda", "/mirilla review")
+        .unwrap();
+    let gate = Arc::new(Gate::open());
+    for said in github.take_deliveries() {
+        assert_eq!(host.deliver_and_run(&gate, &said).await, Ended::Quiet);
+    }
+    let body = body(&host, pr);
+    assert!(body.starts_with("**Complete review**"), "{body}");
+    let ended = Signal::Ended {
+        state: JobState::Posted,
+    };
+    assert_eq!(host.seen().iter().filter(|one| **one == ended).count(), 2);
 }

@@ -38,6 +38,14 @@ impl Github {
         }
     }
 
+    /// Makes a member keep the membership to themselves: then it shows in no association.
+    pub fn hide_membership(&self, organization: &str, login: &str) {
+        self.add_member(organization, login);
+        if let Some(account) = self.world().accounts.get_mut(organization) {
+            account.private_members.insert(login.to_owned());
+        }
+    }
+
     /// Gives somebody a role in a repository.
     pub fn set_role(&self, repo: &str, login: &str, role: Role) -> Result<(), StateError> {
         let mut world = self.world();

@@ -27,6 +27,8 @@ pub(crate) struct Account {
     pub(crate) kind: AccountKind,
     /// Members, if this is an organization.
     pub(crate) members: BTreeSet<String>,
+    /// Those of them who keep it to themselves.
+    pub(crate) private_members: BTreeSet<String>,
 }
 
 /// What someone may do in a repository.
