@@ -158,7 +158,7 @@ impl<'a> Draft<'a> {
         }
         let mut names = vec![self.path.as_str()];
         names.extend(self.old_path.as_deref());
-        names.extend(known.gone_paths(|path| input.diff.resolve(path).is_some()));
+        names.extend(known.gone_paths(|path| input.diff.stands(path)));
         self.identities = match &placed {
             Ok((lines, anchor)) => fingerprint::anchored(names, subject, lines, anchor),
             Err(_) => names

@@ -25,6 +25,8 @@ pub struct FreshFile {
     pub digest: Sha256Hex,
     /// Why the forge did not give its patch, if it did not.
     pub missing: Option<SkipReason>,
+    /// Whether there is no such file any more.
+    is_deleted: bool,
     lines: Vec<FileLines>,
 }
 
@@ -83,6 +85,7 @@ impl FreshDiff {
                 path: change.path,
                 old_path,
                 digest: change.digest,
+                is_deleted: !entries.is_empty() && entries.iter().all(|e| e.new_path.is_none()),
                 lines,
             });
         }
@@ -110,6 +113,13 @@ impl FreshDiff {
     /// Returns the lines of a file; of a type change, the one that is there on the new side first.
     pub(super) fn lines(&self, path: &str) -> &[FileLines] {
         self.file(path).map_or(&[], |file| &file.lines)
+    }
+
+    /// Returns whether a path, by whatever name, is of a file that is still there. One that was renamed and
+    /// rewritten is told as deleted by git, and another file as new.
+    pub(super) fn stands(&self, path: &str) -> bool {
+        let file = self.resolve(path).and_then(|path| self.file(path));
+        file.is_some_and(|file| !file.is_deleted)
     }
 
     /// Returns where a path stands in the diff, for a stable order.

@@ -103,8 +103,9 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Returns names under which a finding of today may have been posted although the diff no longer
-    /// has such a file: a file that was new when it was commented on and was renamed since.
+    /// Returns names under which a finding of today may have been posted although there is no longer such a
+    /// file: one that was new when it was commented on and was renamed since, or one that was renamed and
+    /// has so much added to it that the diff has it as deleted.
     pub(super) fn gone_paths(&self, is_there: impl Fn(&str) -> bool) -> Vec<&'a str> {
         let paths: BTreeSet<&str> = self.comments.iter().map(|one| one.path).collect();
         paths

@@ -363,6 +363,19 @@ fn renamed_file_keeps_its_findings() {
 }
 
 #[test]
+fn rename_that_git_tells_as_deleted_and_new_keeps_its_findings() {
+    let before = "diff --git a/old.rs b/old.rs\nindex 1..2 100644\n--- a/old.rs\n+++ b/old.rs\n@@ -1,1 +1,3 @@\n first();\n+let first_value = compute();\n+let second_value = first_value + 1;\n";
+    let mut bench = Bench::new(before);
+    bench.found(vec![finding("old.rs", 2, "A")]);
+    bench.run();
+    let after = "diff --git a/new.rs b/new.rs\nnew file mode 100644\nindex 0000000..2\n--- /dev/null\n+++ b/new.rs\n@@ -0,0 +1,3 @@\n+first();\n+let first_value = compute();\n+let second_value = first_value + 1;\ndiff --git a/old.rs b/old.rs\ndeleted file mode 100644\nindex 1..0000000\n--- a/old.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-first();\n";
+    bench.push(after, vec![finding("new.rs", 2, "A")]);
+    let plan = bench.run();
+    assert_eq!(posted(&plan), [], "{}", plan.counts());
+    assert_eq!(plan.tally.already_there, 1);
+}
+
+#[test]
 fn rename_against_the_base_matches_under_the_old_name() {
     let edit = "diff --git a/old.rs b/old.rs\nindex 1..2 100644\n--- a/old.rs\n+++ b/old.rs\n@@ -1,2 +1,3 @@\n one\n+let total_price = a + b;\n two\n";
     let mut bench = Bench::new(edit);
