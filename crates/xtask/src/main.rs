@@ -7,6 +7,7 @@ mod check;
 mod ci;
 mod floor;
 mod functions;
+mod lives;
 mod local;
 mod operations;
 mod template;
@@ -30,7 +31,9 @@ const USAGE: &str = "usage: cargo xtask <command>
   local up         the same deployment with one reviewed pull request, until Ctrl-C (--debug as above)
   floor CLONES     run the fixed checks over the last 1,000 commits of the repositories that
                    tests/fixtures/floor names, cloned to CLONES/owner/name
-  fuzz SECONDS     run every fuzz target for so many seconds";
+  fuzz SECONDS     run every fuzz target for so many seconds
+  lives [COUNT] [FROM]
+                   let so many pull requests live through random events (1,000), from seed FROM on (1)";
 
 fn main() -> Result<ExitCode> {
     let root = root()?;
@@ -49,6 +52,9 @@ fn main() -> Result<ExitCode> {
         ["local", "up"] => local::up(&root, Profile::Release)?,
         ["local", "up", "--debug"] => local::up(&root, Profile::Debug)?,
         ["floor", clones] => floor::survey(&root, clones.as_ref())?,
+        ["lives"] => lives::run(&root, 1_000, 1)?,
+        ["lives", count] => lives::run(&root, count.parse()?, 1)?,
+        ["lives", count, from] => lives::run(&root, count.parse()?, from.parse()?)?,
         ["fuzz", seconds] => ci::fuzz(&root, seconds.parse()?)?,
         _ => {
             say(USAGE);

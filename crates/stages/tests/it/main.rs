@@ -28,4 +28,5 @@ mod outcomes;
 mod outsiders;
 mod record;
 mod signals;
+#[expect(dead_code, unused_imports, reason = "shared with another test target")]
 mod support;

@@ -200,7 +200,7 @@ async fn two_workers_with_conversations_never_spend_more_than_their_purse() {
         let both = async { tokio::join!(worker(1), worker(2), worker(3)) };
         let watch = async {
             loop {
-                let spent = mirilla_ports::Meter::spent(&host.meter(), &purse)
+                let spent = mirilla_ports::Meter::spent(host.meter(), &purse)
                     .await
                     .unwrap();
                 assert!(spent <= cap, "{spent} of {cap}");

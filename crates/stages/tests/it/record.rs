@@ -24,9 +24,9 @@ async fn get(artifacts: &DirArtifacts, key: &str) -> Vec<u8> {
 async fn assert_adds_up(host: &Host) -> RunRecord {
     let job = host.job().await.unwrap();
     let (artifacts, first) = (host.artifacts(), AttemptNo::FIRST);
-    let review_bytes = get(&artifacts, &Keys::findings(&job.id, first)).await;
+    let review_bytes = get(artifacts, &Keys::findings(&job.id, first)).await;
     let review = plan::read_review(&review_bytes).unwrap().review;
-    let bytes = get(&artifacts, &Keys::run(&job.id, first)).await;
+    let bytes = get(artifacts, &Keys::run(&job.id, first)).await;
     let record = RunRecord::read(&bytes).unwrap();
     let sums = record.sums();
     assert_eq!(sums.calls, review.turns);
@@ -37,7 +37,7 @@ async fn assert_adds_up(host: &Host) -> RunRecord {
     assert_eq!(record.rejected.len(), review.rejected.len());
     assert_eq!(record.review_sha256, sha256(&review_bytes));
     assert_eq!(record.prompt_version, review.prompt_version);
-    let diff = get(&artifacts, &Keys::kept(&job.id, first, "diff.patch")).await;
+    let diff = get(artifacts, &Keys::kept(&job.id, first, "diff.patch")).await;
     assert_eq!(record.inputs.diff_sha256, sha256(&diff));
     let masked = redact::mask_diff(&diff);
     let shown = mirilla_diff::parse(&masked.diff);
@@ -96,14 +96,14 @@ async fn a_kept_run_is_repeated_byte_for_byte_and_outlives_its_job_for_a_while()
     let job = host.job().await.unwrap();
     let (artifacts, first) = (host.artifacts(), AttemptNo::FIRST);
     let file = |name| Keys::kept(&job.id, first, name);
-    let input = get(&artifacts, &file("plan-input.json")).await;
+    let input = get(artifacts, &file("plan-input.json")).await;
     let input = KeptInput::read(&input).unwrap();
-    let diff = get(&artifacts, &file("diff.patch")).await;
-    let review = get(&artifacts, &file("review.json")).await;
+    let diff = get(artifacts, &file("diff.patch")).await;
+    let review = get(artifacts, &file("review.json")).await;
     let (plan, bytes) = input.replay(&diff, Some(&review)).unwrap();
-    assert_eq!(bytes, get(&artifacts, &file("plan.json")).await);
+    assert_eq!(bytes, get(artifacts, &file("plan.json")).await);
     assert_eq!(plan.tally.posted, host.comments().len());
-    let record = get(&artifacts, &file("run.json")).await;
+    let record = get(artifacts, &file("run.json")).await;
     assert_eq!(input.run_sha256, Some(sha256(&record)));
 
     let gate = Arc::new(Gate::open());
@@ -153,13 +153,13 @@ async fn a_run_is_kept_as_the_host_says() {
         if keep == KeepRuns::No {
             continue;
         }
-        let input = get(&artifacts, &file("plan-input.json")).await;
+        let input = get(artifacts, &file("plan-input.json")).await;
         let input = KeptInput::read(&input).unwrap();
         assert_eq!(input.run_sha256.is_some(), keep == KeepRuns::Whole);
-        let diff = get(&artifacts, &file("diff.patch")).await;
-        let review = get(&artifacts, &file("review.json")).await;
+        let diff = get(artifacts, &file("diff.patch")).await;
+        let review = get(artifacts, &file("review.json")).await;
         let (plan, bytes) = input.replay(&diff, Some(&review)).unwrap();
-        assert_eq!(bytes, get(&artifacts, &file("plan.json")).await);
+        assert_eq!(bytes, get(artifacts, &file("plan.json")).await);
         assert_eq!(plan.tally.posted, host.comments().len());
     }
 }

@@ -23,10 +23,25 @@ pub(crate) struct KillAt {
     pub(crate) when: When,
 }
 
+/// A defect of a poster, to see that it would be noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Bend {
+    /// None.
+    #[default]
+    Straight,
+    /// It does not look at what is there.
+    ForgetsWhatIsThere,
+    /// A write whose answer is lost is done again at once.
+    WritesAgain,
+    /// The last comment of a review is not written.
+    DropsAComment,
+}
+
 /// Every port call of a process passes here.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     calls: AtomicU64,
+    bend: Bend,
     kill_at: Option<KillAt>,
     killed: Notify,
     names: Mutex<Vec<&'static str>>,
@@ -44,6 +59,16 @@ impl Gate {
             kill_at: Some(kill_at),
             ..Self::default()
         }
+    }
+
+    /// The same, with a poster that has a defect.
+    pub(crate) fn bent(self, bend: Bend) -> Self {
+        Self { bend, ..self }
+    }
+
+    /// What is wrong with the poster.
+    pub(crate) const fn bend(&self) -> Bend {
+        self.bend
     }
 
     /// How many calls there were.

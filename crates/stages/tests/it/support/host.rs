@@ -1,8 +1,15 @@
 //! One host: stores in a temporary directory, simulated services, one clock for all of them.
 
+#[path = "host/clients.rs"]
+mod clients;
+#[path = "host/outcome.rs"]
 mod outcome;
+#[path = "host/reviewing.rs"]
 mod reviewing;
+#[path = "host/stores.rs"]
+mod stores;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -45,9 +52,11 @@ use mirilla_stages::report::{self, Report};
 use mirilla_stages::review;
 use mirilla_stages::sweep::{DeliveryPorts, Pace, SweepPorts, SweepSettings, sweep};
 use mirilla_system::OsEntropy;
+use tokio::sync::OnceCell;
 
 use super::gate::Gate;
 use super::ports::Gated;
+use stores::Stores;
 
 pub(crate) const REPO: &str = "acme/shop";
 /// How long records of ended jobs are kept.
@@ -102,12 +111,21 @@ pub(crate) const TWO_DEFECTS: Story = Story {
 
 pub(crate) struct Host {
     pub(crate) sim: Sim,
+    stores: Stores,
     _dir: tempfile::TempDir,
     data: PathBuf,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     pub(crate) policy: OperatorPolicy,
     pub(crate) keep_runs: KeepRuns,
+    pub(crate) keep_archive: bool,
+    /// How far the clock moves when nothing is due.
+    pub(crate) idle: Duration,
+    /// Whether the processes live on from message to message, and with them their connections and tokens.
+    pub(crate) warm: bool,
+    reader: OnceCell<GithubReader>,
+    writer: OnceCell<GithubWriter>,
+    model: OnceCell<AnthropicModel>,
     pub(crate) pr: u64,
     installation: u64,
     seen: Mutex<Vec<(About, Signal)>>,
@@ -158,9 +176,10 @@ impl Host {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
         DataDir::create(&data).unwrap();
-        let clock = Arc::new(TestClock(sim.clock().clone()));
+        let clock: Arc<dyn Clock> = Arc::new(TestClock(sim.clock().clone()));
         let entropy = Arc::new(OsEntropy::open().unwrap());
         Self {
+            stores: Stores::open(&DataDir::at(&data), &clock),
             sim,
             _dir: dir,
             data,
@@ -168,6 +187,12 @@ impl Host {
             entropy,
             policy: OperatorPolicy::default(),
             keep_runs: KeepRuns::Whole,
+            keep_archive: true,
+            idle: Duration::from_secs(10),
+            warm: false,
+            reader: OnceCell::new(),
+            writer: OnceCell::new(),
+            model: OnceCell::new(),
             pr,
             installation,
             seen: Mutex::default(),
@@ -185,6 +210,14 @@ impl Host {
     pub(crate) fn seen(&self) -> Vec<Signal> {
         let seen = self.seen.lock().unwrap();
         seen.iter().map(|(_, signal)| signal.clone()).collect()
+    }
+
+    /// Every job that anything was counted about.
+    pub(crate) fn jobs(&self) -> BTreeSet<JobId> {
+        let seen = self.seen.lock().unwrap();
+        seen.iter()
+            .filter_map(|(about, _)| about.job.clone())
+            .collect()
     }
 
     /// The lines of metrics that were written so far.
@@ -245,20 +278,20 @@ impl Host {
         DataDir::at(&self.data)
     }
 
-    pub(crate) fn ledger(&self) -> LocalLedger {
-        LocalLedger::open(&self.dir().ledger()).unwrap()
+    pub(crate) fn ledger(&self) -> &LocalLedger {
+        &self.stores.ledger
     }
 
-    pub(crate) fn meter(&self) -> LocalMeter {
-        LocalMeter::open(&self.dir().meter()).unwrap()
+    pub(crate) fn meter(&self) -> &LocalMeter {
+        &self.stores.meter
     }
 
-    pub(crate) fn queue(&self) -> LocalQueue {
-        LocalQueue::open(&self.dir().queue(), Arc::clone(&self.clock)).unwrap()
+    pub(crate) fn queue(&self) -> &LocalQueue {
+        &self.stores.queue
     }
 
-    pub(crate) fn artifacts(&self) -> DirArtifacts {
-        DirArtifacts::open(&self.dir().artifacts()).unwrap()
+    pub(crate) fn artifacts(&self) -> &DirArtifacts {
+        &self.stores.artifacts
     }
 
     /// The key of the job for the pull request's present head.
@@ -315,7 +348,7 @@ impl Host {
         delivery: &WebhookDelivery,
     ) -> IntakeAnswer {
         let (ledger, queue) = (self.ledger(), self.queue());
-        let (ledger, queue) = (gated(&ledger, gate), gated(&queue, gate));
+        let (ledger, queue) = (gated(ledger, gate), gated(queue, gate));
         let secrets = Secrets {
             current: WebhookSecret::parse(&AppOptions::default().hook_secret).unwrap(),
             previous: None,
@@ -373,9 +406,12 @@ impl Host {
     }
 
     async fn until_quiet(&self, gate: &Arc<Gate>) {
+        self.announce(gate).await;
         for _ in 0..400 {
-            self.announce(gate).await;
-            if self.one_message(gate).await {
+            if let Some(name) = self.one_message(gate).await {
+                if name == QueueName::Review {
+                    self.announce(gate).await;
+                }
                 continue;
             }
             let queue = self.queue();
@@ -391,7 +427,7 @@ impl Host {
             if waiting == 0 && unfinished.is_empty() {
                 return;
             }
-            self.advance(Duration::from_secs(10));
+            self.advance(self.idle);
             if waiting == 0 {
                 self.sweep(gate, false).await;
             }
@@ -416,7 +452,7 @@ impl Host {
         let log = DeliveryLog::new(Arc::new(self.app().deliveries()));
         let bookmarks = self.ledger();
         let intake = IntakeSettings::new(accounts.iter().copied()).unwrap();
-        let (log, bookmarks) = (gated(&log, gate), gated(&bookmarks, gate));
+        let (log, bookmarks) = (gated(&log, gate), gated(bookmarks, gate));
         let deliveries = DeliveryPorts {
             log: &log,
             bookmarks: &bookmarks,
@@ -429,8 +465,8 @@ impl Host {
     async fn swept(&self, gate: &Arc<Gate>, probe: bool, deliveries: Option<DeliveryPorts<'_>>) {
         let (ledger, meter, queue, artifacts) =
             (self.ledger(), self.meter(), self.queue(), self.artifacts());
-        let (ledger, meter) = (gated(&ledger, gate), gated(&meter, gate));
-        let (queue, artifacts) = (gated(&queue, gate), gated(&artifacts, gate));
+        let (ledger, meter) = (gated(ledger, gate), gated(meter, gate));
+        let (queue, artifacts) = (gated(queue, gate), gated(artifacts, gate));
         let ports = SweepPorts {
             ledger: &ledger,
             meter: &meter,
@@ -465,7 +501,7 @@ impl Host {
                     attempt,
                     findings: Some(key.clone()),
                 };
-                gated(&queue, gate)
+                gated(queue, gate)
                     .send(QueueName::Post, &message, Duration::ZERO)
                     .await
                     .unwrap();
@@ -476,9 +512,10 @@ impl Host {
         }
     }
 
-    async fn one_message(&self, gate: &Arc<Gate>) -> bool {
+    /// Handles a message that is due, and returns the queue it was in.
+    async fn one_message(&self, gate: &Arc<Gate>) -> Option<QueueName> {
         let queue = self.queue();
-        let queue = gated(&queue, gate);
+        let queue = gated(queue, gate);
         for name in [QueueName::Collect, QueueName::Review, QueueName::Post] {
             let Some(received) = queue.receive(name, Duration::from_secs(600)).await.unwrap()
             else {
@@ -502,15 +539,15 @@ impl Host {
                         .unwrap();
                 }
             }
-            return true;
+            return Some(name);
         }
-        false
+        None
     }
 
     fn collect_settings(&self) -> CollectSettings {
         CollectSettings {
             trusted_bases: Vec::new(),
-            keep_archive: true,
+            keep_archive: self.keep_archive,
             caps: self.policy.caps(),
         }
     }
@@ -523,22 +560,23 @@ impl Host {
     ) -> Result<Report, StageError> {
         let (ledger, queue, artifacts) = (self.ledger(), self.queue(), self.artifacts());
         let (ledger, queue, artifacts) = (
-            gated(&ledger, gate),
-            gated(&queue, gate),
-            gated(&artifacts, gate),
+            gated(ledger, gate),
+            gated(queue, gate),
+            gated(artifacts, gate),
         );
         let (clock, entropy) = (self.clock.as_ref(), self.entropy.as_ref());
         match message {
             Message::CollectV1 { .. } | Message::ProbeV1 { .. } | Message::CommandV1(_) => {
-                let heads = LocalHeads::open(&self.dir().heads()).unwrap();
-                let heads = gated(&heads, gate);
-                let reader = self.reader(message).await;
-                let forge = gated(&reader, gate);
+                let heads = gated(&self.stores.heads, gate);
+                let fresh = OnceCell::new();
+                let reader = if self.warm { &self.reader } else { &fresh };
+                let reader = reader.get_or_init(|| self.reader(message)).await;
+                let forge = gated(reader, gate);
                 let ports = CollectPorts {
                     ledger: &ledger,
                     heads: &heads,
                     artifacts: &artifacts,
-                    grants: &self.artifacts(),
+                    grants: self.artifacts(),
                     queue: &queue,
                     forge: &forge,
                     clock,
@@ -557,13 +595,15 @@ impl Host {
                 grants: _,
             } => {
                 let (meter, count) = (self.meter(), received.receive_count);
-                let meter = gated(&meter, gate);
+                let meter = gated(meter, gate);
                 let work = self.review_as(gate, (job, *attempt), purses, count);
                 review::alone(&meter, clock, entropy, job, Duration::from_secs(660), work).await
             }
             Message::PostV1 { .. } | Message::AcknowledgeV1(_) => {
-                let writer = self.writer(message).await;
-                let (read, write) = (gated(writer.reader(), gate), gated(&writer, gate));
+                let fresh = OnceCell::new();
+                let writer = if self.warm { &self.writer } else { &fresh };
+                let writer = writer.get_or_init(|| self.writer(message)).await;
+                let (read, write) = (gated(writer.reader(), gate), gated(writer, gate));
                 let ports = PostPorts {
                     ledger: &ledger,
                     artifacts: &artifacts,
@@ -591,92 +631,6 @@ impl Host {
                 }
             }
         }
-    }
-
-    fn github_settings(&self) -> Arc<GithubSettings> {
-        let mut settings = GithubSettings::parse(&self.sim.github_api_url()).unwrap();
-        settings.archive_hosts = vec![
-            self.sim
-                .github()
-                .archive_url()
-                .trim_start_matches("http://")
-                .to_owned(),
-        ];
-        Arc::new(settings)
-    }
-
-    /// The App itself.
-    fn app(&self) -> Minter {
-        let settings = self.github_settings();
-        let app = AppAuth::with_pem("4242", &mirilla_sim::TEST_APP_KEY.to_owned().into()).unwrap();
-        Minter::new(
-            settings.client().unwrap(),
-            settings,
-            app,
-            Arc::clone(&self.clock),
-            Arc::clone(&self.entropy),
-        )
-    }
-
-    async fn minter(&self, job: &JobId) -> (Arc<Minter>, RepoId, InstallationId) {
-        let row = self.ledger().job(job).await.unwrap().unwrap();
-        let minter = Arc::new(self.app());
-        (minter, row.key.repo, row.installation.unwrap())
-    }
-
-    /// The tokens for a message, as the minter's host gives them.
-    async fn place(&self, message: &Message, reach: Reach) -> Result<Place, NoToken> {
-        let request = MintRequest {
-            job: message.job().clone(),
-            pull_request: message.pull_request().copied(),
-            fresh: false,
-        };
-        mint::place(&self.ledger(), &request, reach).await
-    }
-
-    async fn reader(&self, message: &Message) -> GithubReader {
-        let place = self.place(message, Reach::Read).await.unwrap();
-        let settings = self.github_settings();
-        let minter = Arc::new(self.app());
-        let tokens = Arc::new(minter.source(place.repo, place.installation));
-        GithubReader::new(
-            settings.client().unwrap(),
-            settings,
-            tokens,
-            Whoami::Known(Identity::of_app("mirilla")),
-            Arc::clone(&self.clock),
-            Arc::clone(&self.entropy),
-        )
-    }
-
-    async fn writer(&self, message: &Message) -> GithubWriter {
-        // A stale message finds no token here as it does there; then it asks for nothing.
-        let place = match self.place(message, Reach::Write).await {
-            Ok(place) => place,
-            Err(_) => self.place(message, Reach::Read).await.unwrap(),
-        };
-        let settings = self.github_settings();
-        let minter = Arc::new(self.app());
-        let tokens = Arc::new(minter.source(place.repo, place.installation));
-        GithubWriter::new(
-            settings.client().unwrap(),
-            settings,
-            tokens,
-            Whoami::Known(Identity::of_app("mirilla")),
-            Arc::default(),
-            Arc::clone(&self.clock),
-            Arc::clone(&self.entropy),
-        )
-    }
-
-    fn model(&self) -> AnthropicModel {
-        let messages = self.sim.messages();
-        let settings = AnthropicSettings::new(
-            messages.url().parse().unwrap(),
-            messages.api_key().to_owned().into(),
-            self.policy.model.clone(),
-        );
-        AnthropicModel::new(settings, Arc::clone(&self.clock), Arc::clone(&self.entropy)).unwrap()
     }
 }
 

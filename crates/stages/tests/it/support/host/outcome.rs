@@ -62,7 +62,7 @@ impl Host {
     /// Lets one message be handled, waiting for it if it is not due.
     pub(crate) async fn one_step(&self, gate: &Arc<Gate>) {
         self.announce(gate).await;
-        if !self.one_message(gate).await {
+        if self.one_message(gate).await.is_none() {
             self.advance(Duration::from_secs(10));
         }
     }
@@ -122,7 +122,7 @@ impl Host {
         // Reservations of calls that a dead process sent are booked once they expire.
         self.advance(Duration::from_secs(3_600));
         let meter = self.meter();
-        mirilla_ports::MeterSweep::settle_expired(&meter, self.now())
+        mirilla_ports::MeterSweep::settle_expired(meter, self.now())
             .await
             .unwrap();
         let booked = self.spent_on_review().await;

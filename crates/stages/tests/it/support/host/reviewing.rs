@@ -8,12 +8,12 @@ use mirilla_domain::ids::{AttemptNo, JobId};
 use mirilla_domain::money::CappedPurse;
 use mirilla_domain::price::PriceTable;
 use mirilla_domain::redact::Redactor;
-use mirilla_local::LocalHeads;
 use mirilla_sim::Scripted;
 use mirilla_stages::error::StageError;
 use mirilla_stages::report::Report;
 use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
 use serde_json::json;
+use tokio::sync::OnceCell;
 
 use super::{Host, gated};
 use crate::support::Gate;
@@ -48,10 +48,11 @@ impl Host {
         receive_count: u32,
     ) -> Result<Report, StageError> {
         let (artifacts, meter) = (self.artifacts(), self.meter());
-        let heads = LocalHeads::open(&self.dir().heads()).unwrap();
-        let (artifacts, meter) = (gated(&artifacts, gate), gated(&meter, gate));
-        let (heads, model) = (gated(&heads, gate), self.model());
-        let model = gated(&model, gate);
+        let (artifacts, meter) = (gated(artifacts, gate), gated(meter, gate));
+        let heads = gated(&self.stores.heads, gate);
+        let fresh = OnceCell::new();
+        let model = if self.warm { &self.model } else { &fresh };
+        let model = gated(model.get_or_init(async || self.model()).await, gate);
         let archives = Archives::new(&artifacts);
         let ports = ReviewPorts {
             artifacts: &artifacts,

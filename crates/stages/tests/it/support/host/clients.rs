@@ -1,0 +1,103 @@
+//! The production clients of this host, pointed at the simulated services.
+
+use std::sync::Arc;
+
+use mirilla_domain::ids::{InstallationId, JobId, RepoId};
+use mirilla_forge::github::{
+    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
+};
+use mirilla_model::{AnthropicModel, AnthropicSettings};
+use mirilla_ports::Ledger as _;
+use mirilla_ports::message::Message;
+use mirilla_ports::tokens::{MintRequest, NoToken};
+use mirilla_stages::mint::{self, Place, Reach};
+
+use super::Host;
+
+impl Host {
+    pub(super) fn github_settings(&self) -> Arc<GithubSettings> {
+        let mut settings = GithubSettings::parse(&self.sim.github_api_url()).unwrap();
+        settings.archive_hosts = vec![
+            self.sim
+                .github()
+                .archive_url()
+                .trim_start_matches("http://")
+                .to_owned(),
+        ];
+        Arc::new(settings)
+    }
+
+    /// The App itself.
+    pub(super) fn app(&self) -> Minter {
+        let settings = self.github_settings();
+        let app = AppAuth::with_pem("4242", &mirilla_sim::TEST_APP_KEY.to_owned().into()).unwrap();
+        Minter::new(
+            settings.client().unwrap(),
+            settings,
+            app,
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+
+    pub(super) async fn minter(&self, job: &JobId) -> (Arc<Minter>, RepoId, InstallationId) {
+        let row = self.ledger().job(job).await.unwrap().unwrap();
+        let minter = Arc::new(self.app());
+        (minter, row.key.repo, row.installation.unwrap())
+    }
+
+    /// The tokens for a message, as the minter's host gives them.
+    async fn place(&self, message: &Message, reach: Reach) -> Result<Place, NoToken> {
+        let request = MintRequest {
+            job: message.job().clone(),
+            pull_request: message.pull_request().copied(),
+            fresh: false,
+        };
+        mint::place(self.ledger(), &request, reach).await
+    }
+
+    pub(super) async fn reader(&self, message: &Message) -> GithubReader {
+        let place = self.place(message, Reach::Read).await.unwrap();
+        let settings = self.github_settings();
+        let minter = Arc::new(self.app());
+        let tokens = Arc::new(minter.source(place.repo, place.installation));
+        GithubReader::new(
+            settings.client().unwrap(),
+            settings,
+            tokens,
+            Whoami::Known(Identity::of_app("mirilla")),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+
+    pub(super) async fn writer(&self, message: &Message) -> GithubWriter {
+        // A stale message finds no token here as it does there; then it asks for nothing.
+        let place = match self.place(message, Reach::Write).await {
+            Ok(place) => place,
+            Err(_) => self.place(message, Reach::Read).await.unwrap(),
+        };
+        let settings = self.github_settings();
+        let minter = Arc::new(self.app());
+        let tokens = Arc::new(minter.source(place.repo, place.installation));
+        GithubWriter::new(
+            settings.client().unwrap(),
+            settings,
+            tokens,
+            Whoami::Known(Identity::of_app("mirilla")),
+            Arc::default(),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+
+    pub(super) fn model(&self) -> AnthropicModel {
+        let messages = self.sim.messages();
+        let settings = AnthropicSettings::new(
+            messages.url().parse().unwrap(),
+            messages.api_key().to_owned().into(),
+            self.policy.model.clone(),
+        );
+        AnthropicModel::new(settings, Arc::clone(&self.clock), Arc::clone(&self.entropy)).unwrap()
+    }
+}
