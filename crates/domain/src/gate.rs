@@ -21,6 +21,7 @@ pub use report::{Annotation, CheckReport, Level, MACHINE_LINE};
 pub(crate) use report::{machine_line, reasons, title};
 
 use crate::code::EndReason;
+use crate::review::Outcome;
 use crate::settings::{BrokenSettings, Gate, OnInconclusive, Policy};
 
 /// What the gate says, the worst last.
@@ -129,6 +130,11 @@ impl Verdict {
     /// Returns the verdict about a job that ended without a review.
     pub fn ended(reason: EndReason) -> Self {
         Self::of(vec![Counted::once(Cause::Ended(reason))])
+    }
+
+    /// Returns the verdict about a review that nobody judged.
+    pub fn given_up() -> Self {
+        Self::of(vec![Counted::once(Cause::Outcome(Outcome::Superseded))])
     }
 
     /// Returns the verdict with a further cause.

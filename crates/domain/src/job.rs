@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::code::EndReason;
 use crate::command::Commands;
+use crate::gate::{CheckName, Verdict};
 use crate::ids::{
     AttemptNo, BranchName, CommitSha, Forge, Generation, InstallationId, JobId, PrNumber,
     PullRequestRef, RepoId, RepoName, ReviewId, Sha256Hex, Timestamp, hash_fields,
 };
+use crate::settings::{OnInconclusive, Policy};
+use crate::snapshot::PullRequest;
 
 /// Waiting time before a pull request's first push is read.
 pub const DEBOUNCE_FIRST: Duration = Duration::from_secs(20);
@@ -254,6 +257,9 @@ pub struct Job {
     /// then the purses that outsiders share pay, too.
     #[serde(default)]
     pub by_outsider: bool,
+    /// The check that speaks for it; nothing if its gate is off, or not known yet.
+    #[serde(default)]
+    pub check: Option<JobCheck>,
     /// Who works on it.
     pub claim: Option<Claim>,
     /// Not to be read before this moment.
@@ -290,6 +296,7 @@ impl Job {
             review_id: None,
             sponsored: false,
             by_outsider: false,
+            check: None,
             claim: None,
             due_at,
             created_at: now,
@@ -313,6 +320,7 @@ impl Job {
             end_reason: None,
             merge_base: None,
             findings_sha256: None,
+            check: None,
             claim: None,
             due_at,
             updated_at: now,
@@ -320,9 +328,61 @@ impl Job {
         }
     }
 
+    /// Returns whether a check of the job is still to be written.
+    pub fn is_check_open(&self) -> bool {
+        self.check.as_ref().is_some_and(|check| !check.written)
+    }
+
+    /// Returns what the gate says of the job; nothing as long as it runs. Only a posted review has a verdict
+    /// of its own, and it counts for nothing if the review was not posted.
+    pub fn verdict(&self) -> Option<Verdict> {
+        if !self.state.is_terminal() {
+            return None;
+        }
+        let judged = self.check.as_ref().and_then(|check| check.verdict.clone());
+        Some(match (self.state, judged) {
+            (JobState::Posted, Some(verdict)) => verdict,
+            (JobState::Posted, None) => Verdict::given_up(),
+            _ => Verdict::ended(self.end_reason.unwrap_or(EndReason::AttemptsExhausted)),
+        })
+    }
+
     /// Returns whether a worker holds the job at `now`.
     pub fn is_claimed(&self, now: Timestamp) -> bool {
         self.claim.as_ref().is_some_and(|claim| claim.until > now)
+    }
+}
+
+/// The check that speaks for a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobCheck {
+    /// What it is called.
+    pub name: CheckName,
+    /// What is written if the verdict is inconclusive.
+    pub on_inconclusive: OnInconclusive,
+    /// What the gate says of the review, once it is decided.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+    /// Whether what the job came to stands on the forge, or never can.
+    #[serde(default)]
+    pub written: bool,
+}
+
+impl JobCheck {
+    /// Returns the check of a pull request under a policy; nothing if the gate is off.
+    pub fn of(live: &PullRequest, policy: &Policy) -> Option<Self> {
+        policy.gate.fails_at()?;
+        let trusted = live.is_into_trusted(&policy.trusted_bases);
+        Some(Self {
+            name: if trusted {
+                CheckName::Trusted
+            } else {
+                CheckName::OtherBase
+            },
+            on_inconclusive: policy.on_inconclusive,
+            verdict: None,
+            written: false,
+        })
     }
 }
 

@@ -131,6 +131,17 @@ pub struct PullRequest {
     pub changed_files: u64,
 }
 
+impl PullRequest {
+    /// Returns whether it goes into a base whose own settings and rules count: the default branch, or one of
+    /// those that the operator names.
+    pub fn is_into_trusted(&self, trusted_bases: &[String]) -> bool {
+        let named = trusted_bases
+            .iter()
+            .any(|base| base == self.base_ref.as_str());
+        self.base_ref == self.default_branch || named
+    }
+}
+
 /// One file of the repository at a trusted commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepoFile {

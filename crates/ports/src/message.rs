@@ -44,6 +44,12 @@ pub enum Message {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grants: Option<Grants>,
     },
+    /// Make a job's check say what the ledger says of the job: that it runs, or what it came to.
+    #[serde(rename = "check.v1")]
+    CheckV1 {
+        /// The job.
+        job: JobId,
+    },
     /// Post findings, or what there is without them.
     #[serde(rename = "post.v1")]
     PostV1 {
@@ -89,6 +95,7 @@ impl Message {
             Self::CollectV1 { job }
             | Self::ProbeV1 { job }
             | Self::ReviewV1 { job, .. }
+            | Self::CheckV1 { job }
             | Self::PostV1 { job, .. } => job,
         }
     }
@@ -100,6 +107,7 @@ impl Message {
             Self::CollectV1 { .. }
             | Self::ProbeV1 { .. }
             | Self::ReviewV1 { .. }
+            | Self::CheckV1 { .. }
             | Self::PostV1 { .. } => None,
         }
     }

@@ -13,8 +13,9 @@ use std::time::Duration;
 use chrono::Datelike as _;
 use mirilla_domain::code::EndReason;
 use mirilla_domain::ids::{JobId, Timestamp, sha256};
-use mirilla_domain::job::{Claim, Job, JobState, Stage};
+use mirilla_domain::job::{Claim, Job, JobCheck, JobState, Stage};
 use mirilla_domain::money::{Caps, Period};
+use mirilla_domain::settings::{Gate, OperatorPolicy, SETTINGS_FILE};
 use mirilla_domain::signal::Signal;
 use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, StoredObject, TRUSTED_PATHS};
 use mirilla_ports::artifacts::Right;
@@ -28,6 +29,7 @@ use mirilla_ports::{
 use crate::error::StageError;
 use crate::live;
 use crate::report::{Report, STALE};
+use crate::review::effective_policy;
 
 /// Longer than the longest collection: while it runs nobody else collects the job.
 pub const COLLECT_LEASE: Duration = Duration::from_secs(330);
@@ -74,6 +76,8 @@ pub struct CollectSettings {
     pub keep_archive: bool,
     /// The most reviews may cost.
     pub caps: Caps,
+    /// The policy that says whether there is a gate; the repository's settings can only make it stricter.
+    pub policy: OperatorPolicy,
 }
 
 /// Looks which head is live and makes sure that it has a job.
@@ -159,12 +163,16 @@ async fn take(
         return finish(ports, job, JobState::Skipped, EndReason::Gone).await;
     };
     for _ in 0..MAX_ROUNDS {
-        if let Some(ended) = not_for_us(ports, job, &live).await? {
+        if let Some(ended) = not_for_us(ports, settings, job, &live).await? {
             return Ok(ended);
         }
-        let (meta, moved_to) = snapshot(ports, settings, job, &live).await?;
-        if let Some(meta) = meta {
-            return hand_over(ports, settings, job, &meta).await;
+        let (taken, moved_to) = snapshot(ports, settings, job, &live).await?;
+        if let Some((meta, check)) = taken {
+            let job = Job {
+                check,
+                ..job.clone()
+            };
+            return hand_over(ports, settings, &job, &meta).await;
         }
         live = moved_to;
     }
@@ -190,6 +198,7 @@ async fn read_live(ports: CollectPorts<'_>, job: &Job) -> Result<Option<PullRequ
 /// Ends the job if the pull request as it is now is not one to read for it.
 async fn not_for_us(
     ports: CollectPorts<'_>,
+    settings: &CollectSettings,
     job: &Job,
     live: &PullRequest,
 ) -> Result<Option<Report>, StageError> {
@@ -212,6 +221,7 @@ async fn not_for_us(
                 )
                 .await?;
         }
+        announce_check(ports, job).await?;
         let report = Report::on(job, "superseded")
             .counting(Signal::Ended {
                 state: JobState::Superseded,
@@ -228,12 +238,66 @@ async fn not_for_us(
     } else {
         None
     };
-    match skip {
-        Some(reason) => finish(ports, job, JobState::Skipped, reason)
-            .await
-            .map(Some),
-        None => Ok(None),
+    let Some(reason) = skip else { return Ok(None) };
+    let check = match job.check.clone() {
+        None => unread_check(ports, settings, live, reason).await?,
+        known => known,
+    };
+    let job = Job {
+        check,
+        ..job.clone()
+    };
+    finish(ports, &job, JobState::Skipped, reason)
+        .await
+        .map(Some)
+}
+
+/// Returns the check of a change that is not read: one that a merge waits for must not be missing.
+///
+/// What only the repository's own settings ask for is looked up where the change could be merged; a draft
+/// can wait until it is none.
+async fn unread_check(
+    ports: CollectPorts<'_>,
+    settings: &CollectSettings,
+    live: &PullRequest,
+    reason: EndReason,
+) -> Result<Option<JobCheck>, StageError> {
+    if reason != EndReason::Paused && (settings.policy.gate == Gate::Off || !live.open) {
+        return Ok(None);
     }
+    let rev = trusted_rev(settings, live);
+    let files = ports
+        .forge
+        .files(&live.repo_name, rev, &[SETTINGS_FILE])
+        .await?;
+    Ok(JobCheck::of(
+        live,
+        &effective_policy(&settings.policy, &files),
+    ))
+}
+
+/// Returns where settings and rules are read: never at the head.
+fn trusted_rev<'l>(settings: &CollectSettings, live: &'l PullRequest) -> &'l str {
+    if live.is_into_trusted(&settings.trusted_bases) {
+        live.base.as_str()
+    } else {
+        live.default_branch.as_str()
+    }
+}
+
+/// Lets the poster write the job's check: only it may.
+async fn announce_check(ports: CollectPorts<'_>, job: &Job) -> Result<(), StageError> {
+    if !job.is_check_open() {
+        return Ok(());
+    }
+    let message = Message::CheckV1 {
+        job: job.id.clone(),
+    };
+    ports
+        .queue
+        .send(QueueName::Post, &message, Duration::ZERO)
+        .await?;
+    Ok(())
 }
 
 async fn is_paused(ports: CollectPorts<'_>, live: &PullRequest) -> Result<bool, StageError> {
@@ -248,6 +312,7 @@ async fn finish(
     reason: EndReason,
 ) -> Result<Report, StageError> {
     live::end(ports.ledger, job, state, reason, ports.clock.now()).await?;
+    announce_check(ports, job).await?;
     Ok(Report::on(job, state.as_str())
         .counting(Signal::Ended { state })
         .line(format!(
@@ -258,24 +323,18 @@ async fn finish(
         )))
 }
 
+/// A snapshot's description, and the check of its job if there is a gate.
+type Taken = (SnapshotMeta, Option<JobCheck>);
+
 /// Stores everything of one head; returns the description, or what the pull request became meanwhile.
 async fn snapshot(
     ports: CollectPorts<'_>,
     settings: &CollectSettings,
     job: &Job,
     live: &PullRequest,
-) -> Result<(Option<SnapshotMeta>, PullRequest), StageError> {
+) -> Result<(Option<Taken>, PullRequest), StageError> {
     let fetched = ports.forge.diff(live).await?;
-    let trusted = live.base_ref == live.default_branch
-        || settings
-            .trusted_bases
-            .iter()
-            .any(|base| base == live.base_ref.as_str());
-    let rev = if trusted {
-        live.base.as_str()
-    } else {
-        live.default_branch.as_str()
-    };
+    let rev = trusted_rev(settings, live);
     let archive = keep_archive(ports, settings, live).await?;
     let read_at = ports.clock.now();
     let (files, again) = ports
@@ -295,6 +354,7 @@ async fn snapshot(
         .put(&Keys::rules(&job.id), &to_json("rules", &files)?)
         .await?;
     let prior = prior::keep(ports, job, &fetched.merge_base).await?;
+    let check = JobCheck::of(&again, &effective_policy(&settings.policy, &files));
     let meta = SnapshotMeta {
         schema: "mirilla.snapshot.v1".to_owned(),
         job: job.id.clone(),
@@ -316,7 +376,7 @@ async fn snapshot(
             &to_json("snapshot description", &meta)?,
         )
         .await?;
-    Ok((Some(meta), again))
+    Ok((Some((meta, check)), again))
 }
 
 async fn keep_archive(
@@ -377,6 +437,7 @@ async fn hand_over(
         .queue
         .send(QueueName::Review, &message, Duration::ZERO)
         .await?;
+    announce_check(ports, job).await?;
     Ok(Report::on(job, "collected"))
 }
 
@@ -406,6 +467,7 @@ async fn announce_again(
         .queue
         .send(QueueName::Review, &message, Duration::ZERO)
         .await?;
+    announce_check(ports, &job).await?;
     Ok(Report::on(&job, "announced-again"))
 }
 

@@ -1,7 +1,8 @@
 //! Decides for which repository a stage gets a token.
 //!
 //! **Invariant:** repository and installation come from the ledger's row, never from who asks; and a
-//! token that writes is made for a job whose work is not over, or to answer a command that was obeyed.
+//! token that writes is made for a job whose work is not over or whose check is still to be written, or to
+//! answer a command that was obeyed.
 
 use mirilla_domain::ids::{Forge, InstallationId, JobId, PullRequestRef, RepoId};
 use mirilla_domain::signal::Signal;
@@ -81,7 +82,7 @@ async fn of_job(ledger: &dyn Ledger, id: &JobId, reach: Reach) -> Result<Place, 
         .await
         .map_err(|error| NoToken::unavailable(error.to_string()))?
         .ok_or(NoToken::NoJob)?;
-    if reach == Reach::Write && job.state.is_terminal() {
+    if reach == Reach::Write && job.state.is_terminal() && !job.is_check_open() {
         return Err(NoToken::NoJob);
     }
     Ok(Place {

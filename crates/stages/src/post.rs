@@ -5,6 +5,7 @@
 
 mod acknowledge;
 mod apply;
+mod check;
 mod count;
 mod keep;
 mod lease;
@@ -14,8 +15,9 @@ use std::time::Duration;
 
 use mirilla_domain::checks;
 use mirilla_domain::code::{EndReason, RejectReason};
+use mirilla_domain::gate::CheckReport;
 use mirilla_domain::ids::{AttemptNo, Fingerprint, JobId, ReviewId, Sha256Hex, sha256};
-use mirilla_domain::job::{Claim, Job, JobState, MAX_TRIES, Stage};
+use mirilla_domain::job::{Claim, Job, JobCheck, JobState, MAX_TRIES, Stage};
 use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::plan::{self, FreshDiff, JobFacts, Plan, PlanInput, PlanPolicy, ReadReview};
 use mirilla_domain::redact::{Haystack, Redactor};
@@ -28,7 +30,8 @@ use mirilla_ports::ledger::{Claimed, Transaction};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::{
-    ArtifactError, Artifacts, Clock, Entropy, ForgeError, ForgeRead, ForgeWrite, Ledger, QueueSend,
+    ArtifactError, Artifacts, Clock, Entropy, ForgeChecks, ForgeError, ForgeRead, ForgeWrite,
+    Ledger, QueueSend,
 };
 
 use crate::collect::{calls_left, subject};
@@ -37,6 +40,7 @@ use crate::live;
 use crate::report::{Report, STALE};
 use crate::review::{effective_policy, read_json};
 pub use acknowledge::acknowledge;
+pub use check::check;
 
 /// Largest findings file that is looked at: one byte more than the plan's own bound, so that a file past
 /// it is told apart from one within.
@@ -58,6 +62,8 @@ pub struct PostPorts<'a> {
     pub read: &'a dyn ForgeRead,
     /// The forge, writing.
     pub write: &'a dyn ForgeWrite,
+    /// Checks on the forge; used only where there is a gate.
+    pub checks: &'a dyn ForgeChecks,
     /// Time.
     pub clock: &'a dyn Clock,
     /// Claim tokens.
@@ -130,7 +136,10 @@ pub async fn post(
             });
         }
         Claimed::Unknown => return Err(StageError::UnknownJob),
-        Claimed::NotNow(_) => return count::unclaimed(ports, id, attempt, findings).await,
+        Claimed::NotNow(_) => {
+            check::finish(ports, settings, id).await;
+            return count::unclaimed(ports, id, attempt, findings).await;
+        }
     };
     let mut work = Posting {
         ports,
@@ -138,6 +147,7 @@ pub async fn post(
         job,
         last_review: None,
         paused: false,
+        judged: None,
     };
     let done = if work.job.attempt == attempt {
         work.run(findings).await
@@ -145,7 +155,10 @@ pub async fn post(
         Ok(Ran::Stale(findings.map(|_| OddFindings::GivenUpTry)))
     };
     match done {
-        Ok(Ran::Ended(report)) => Ok(report.counting_all(calls_left(ports.read))),
+        Ok(Ran::Ended(report)) => {
+            let report = check::after(&mut work, report).await;
+            Ok(report.counting_all(calls_left(ports.read)))
+        }
         Ok(Ran::Stale(odd)) => {
             work.release().await?;
             Ok(Report::on(&work.job, STALE).counting_all(odd.map(Signal::OddFindings)))
@@ -210,6 +223,8 @@ struct Posting<'a> {
     last_review: Option<ReviewId>,
     /// Whether somebody paused the reviews of the pull request.
     paused: bool,
+    /// What the check says of the review that is being posted.
+    judged: Option<CheckReport>,
 }
 
 impl Posting<'_> {
@@ -293,7 +308,14 @@ impl Posting<'_> {
         if review.is_some_and(|read| read.review.outcome == Outcome::Superseded) {
             return self.read_again().await;
         }
-        let (plan, body_only) = self.decide(&live, read).await?;
+        let (mut plan, body_only, policy) = self.decide(&live, read).await?;
+        self.judged = plan.check.take();
+        if let (Some(report), Some(check)) = (&self.judged, JobCheck::of(&live, &policy)) {
+            self.job.check = Some(JobCheck {
+                verdict: Some(report.verdict.clone()),
+                ..check
+            });
+        }
         let counted = count::of_plan(&plan, review);
         let report = apply::apply(self, &live, plan, body_only).await?;
         Ok(report.counting_all(counted))
@@ -356,6 +378,11 @@ impl Posting<'_> {
                 )
                 .await?;
         }
+        if self.job.check.is_some() {
+            // Its row was written beside the successor's; its check is still to be ended.
+            let job = self.ports.ledger.job(&self.job.id).await?;
+            self.job = job.ok_or(StageError::UnknownJob)?;
+        }
         Ok(Some(self.told(JobState::Superseded, reason)))
     }
 
@@ -388,7 +415,11 @@ impl Posting<'_> {
     }
 
     /// Fetches what the plan looks at, and plans.
-    async fn decide(&self, live: &PullRequest, read: Read<'_>) -> Result<(Plan, Plan), StageError> {
+    async fn decide(
+        &self,
+        live: &PullRequest,
+        read: Read<'_>,
+    ) -> Result<(Plan, Plan, Policy), StageError> {
         let review = read.review;
         let fetched = self.fresh_diff(live).await?;
         let parsed = mirilla_diff::parse(&fetched.bytes);
@@ -433,7 +464,8 @@ impl Posting<'_> {
         if self.settings.keep_runs != KeepRuns::No {
             keep::keep(self, &input(&on_lines), &fetched, read.bytes, &plan).await;
         }
-        Ok((plan, plan::plan(&input(&in_body))))
+        let body_only = plan::plan(&input(&in_body));
+        Ok((plan, body_only, policy))
     }
 
     /// Fetches the diff; the merge base is asked for again only if the base branch moved.

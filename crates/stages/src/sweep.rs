@@ -217,8 +217,17 @@ async fn send_probes(
     for record in ports.ledger.touched(since, settings.limit).await? {
         send_commands(ports, &record, now).await?;
         let Some(id) = record.last_job else { continue };
-        let job = ports.ledger.job(&id).await?;
-        if job.is_some_and(|job| job.state.is_terminal()) {
+        let Some(job) = ports.ledger.job(&id).await? else {
+            continue;
+        };
+        if job.state.is_terminal() && job.is_check_open() {
+            let message = Message::CheckV1 { job: id.clone() };
+            ports
+                .queue
+                .send(QueueName::Post, &message, Duration::ZERO)
+                .await?;
+        }
+        if job.state.is_terminal() {
             let message = Message::ProbeV1 { job: id };
             ports
                 .queue

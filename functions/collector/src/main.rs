@@ -79,9 +79,10 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         )?,
         tokens,
         settings: CollectSettings {
-            caps: policy.caps(),
-            trusted_bases: policy.trusted_bases,
+            trusted_bases: policy.trusted_bases.clone(),
             keep_archive: true,
+            caps: policy.caps(),
+            policy,
         },
         clock,
         entropy,

@@ -77,6 +77,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         queue: &*state.queue,
         read: write.reader(),
         write: &write,
+        checks: &write,
         clock: &*state.clock,
         entropy: &*state.entropy,
     };
@@ -87,6 +88,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
             findings,
         } => post::post(ports, &state.settings, &job, attempt, findings.as_deref()).await,
         Message::AcknowledgeV1(about) => post::acknowledge(ports, &about).await,
+        Message::CheckV1 { job } => post::check(ports, &state.settings, &job).await,
         other => Ok(Report::silent(other.job().clone(), NOT_FOR_THIS_STAGE)),
     }
 }

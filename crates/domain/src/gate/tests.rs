@@ -1,7 +1,7 @@
 use super::*;
 use crate::code::{DropReason, FailReason, SkipReason};
 use crate::plan::FileState;
-use crate::review::{Outcome, Severity};
+use crate::review::Severity;
 
 /// What `block` and `allow` make of it.
 type Row = (Conclusion, Conclusion);

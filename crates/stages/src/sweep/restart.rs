@@ -39,6 +39,16 @@ pub(super) async fn restart(
             now,
         )
         .await?;
+        if job.is_check_open() {
+            // Only the poster may say on the forge that nobody works on it any more.
+            let message = Message::CheckV1 {
+                job: job.id.clone(),
+            };
+            ports
+                .queue
+                .send(QueueName::Post, &message, Duration::ZERO)
+                .await?;
+        }
         swept.failed = swept.failed.saturating_add(1);
         let state = JobState::Failed;
         swept.count(job, Signal::Ended { state });

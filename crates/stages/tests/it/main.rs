@@ -19,6 +19,7 @@ mod crash;
 mod deliveries;
 mod drills;
 mod eyes;
+mod gate;
 mod heads;
 mod intake;
 mod look_back;

@@ -83,5 +83,6 @@ fn stage_settings(policy: &OperatorPolicy) -> CollectSettings {
         trusted_bases: policy.trusted_bases.clone(),
         keep_archive: true,
         caps: policy.caps(),
+        policy: policy.clone(),
     }
 }

@@ -60,6 +60,7 @@ pub(super) async fn run(
                 queue,
                 read,
                 write: &write,
+                checks: &write,
                 clock: clock.as_ref(),
                 entropy: entropy.as_ref(),
             };
@@ -70,6 +71,7 @@ pub(super) async fn run(
                     findings,
                 } => post::post(ports, stage, &job, attempt, findings.as_deref()).await,
                 Message::AcknowledgeV1(about) => post::acknowledge(ports, &about).await,
+                Message::CheckV1 { job } => post::check(ports, stage, &job).await,
                 other => Ok::<Report, StageError>(Report::silent(
                     other.job().clone(),
                     NOT_FOR_THIS_STAGE,

@@ -220,17 +220,6 @@ impl Host {
             .collect()
     }
 
-    /// The lines of metrics that were written so far.
-    pub(crate) fn metric_lines(&self) -> Vec<String> {
-        let at = self.now();
-        let seen = self.seen.lock().unwrap();
-        seen.iter()
-            .flat_map(|(about, signal)| {
-                mirilla_telemetry::metric::lines("test", about, std::slice::from_ref(signal), at)
-            })
-            .collect()
-    }
-
     /// The same, but the installation did not grant writing.
     pub(crate) fn without_write_permission(story: Story) -> Self {
         let host = Self::new(story);
@@ -546,9 +535,10 @@ impl Host {
 
     fn collect_settings(&self) -> CollectSettings {
         CollectSettings {
-            trusted_bases: Vec::new(),
+            trusted_bases: self.policy.trusted_bases.clone(),
             keep_archive: self.keep_archive,
             caps: self.policy.caps(),
+            policy: self.policy.clone(),
         }
     }
 
@@ -599,7 +589,7 @@ impl Host {
                 let work = self.review_as(gate, (job, *attempt), purses, count);
                 review::alone(&meter, clock, entropy, job, Duration::from_secs(660), work).await
             }
-            Message::PostV1 { .. } | Message::AcknowledgeV1(_) => {
+            Message::PostV1 { .. } | Message::CheckV1 { .. } | Message::AcknowledgeV1(_) => {
                 let fresh = OnceCell::new();
                 let writer = if self.warm { &self.writer } else { &fresh };
                 let writer = writer.get_or_init(|| self.writer(message)).await;
@@ -610,6 +600,7 @@ impl Host {
                     queue: &queue,
                     read: &read,
                     write: &write,
+                    checks: &write,
                     clock,
                     entropy,
                 };
@@ -627,6 +618,7 @@ impl Host {
                         findings,
                     } => post::post(ports, &settings, job, *attempt, findings.as_deref()).await,
                     Message::AcknowledgeV1(about) => post::acknowledge(ports, about).await,
+                    Message::CheckV1 { job } => post::check(ports, &settings, job).await,
                     other => panic!("not for the poster: {other:?}"),
                 }
             }

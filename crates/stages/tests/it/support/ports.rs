@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mirilla_domain::gate::CheckName;
 use mirilla_domain::ids::*;
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::money::{PicoUsd, Purse, Reservation};
@@ -12,6 +13,7 @@ use mirilla_domain::request::{CommentPlace, Delivery};
 use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
 use mirilla_ports::artifacts::{ArtifactError, ArtifactWriter, Artifacts};
+use mirilla_ports::checks::{CheckFound, ForgeChecks, NewCheck};
 use mirilla_ports::deliveries::{Bookmarks, Deliveries, Page};
 use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead, ForgeWrite, SaidComment};
 use mirilla_ports::ledger::{
@@ -450,5 +452,26 @@ impl<P: ForgeWrite> ForgeWrite for Gated<&P> {
         body: &str,
     ) -> Result<CommentId, ForgeError> {
         pass!(self, "forge.say", self.port.say(repo, pr, body))
+    }
+}
+
+#[async_trait]
+impl<P: ForgeChecks> ForgeChecks for Gated<&P> {
+    async fn checks(
+        &self,
+        repo: &RepoName,
+        head: &CommitSha,
+        name: CheckName,
+    ) -> Result<Vec<CheckFound>, ForgeError> {
+        pass!(self, "forge.checks", self.port.checks(repo, head, name))
+    }
+    async fn write_check(
+        &self,
+        repo: &RepoName,
+        known: Option<&CheckFound>,
+        check: &NewCheck,
+    ) -> Result<Option<CheckId>, ForgeError> {
+        let call = self.port.write_check(repo, known, check);
+        pass!(self, "forge.write_check", call)
     }
 }

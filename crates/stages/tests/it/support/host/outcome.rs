@@ -16,6 +16,17 @@ use super::{Host, REPO};
 use crate::support::Gate;
 
 impl Host {
+    /// The lines of metrics that were written so far.
+    pub(crate) fn metric_lines(&self) -> Vec<String> {
+        let at = self.now();
+        let seen = self.seen.lock().unwrap();
+        seen.iter()
+            .flat_map(|(about, signal)| {
+                mirilla_telemetry::metric::lines("test", about, std::slice::from_ref(signal), at)
+            })
+            .collect()
+    }
+
     /// Everything said on lines: file, line, text without markers.
     pub(crate) fn comments(&self) -> Vec<(String, Option<u64>, String)> {
         let reviews = self.sim.github().reviews(REPO, self.pr).unwrap();
