@@ -8,7 +8,7 @@ use mirilla_ports::checks::{CheckFound, NewCheck};
 use mirilla_ports::forge::ForgeError;
 use serde_json::json;
 
-use crate::support::{REPO, Reply, Script, TestClock, World, pull, repo, writer};
+use crate::support::{REPO, Reply, Script, TestClock, World, case, pull, repo, writer};
 
 fn check(world_head: &str, annotations: u32) -> NewCheck {
     NewCheck {
@@ -185,4 +185,37 @@ async fn missing_permission_is_named_with_the_way_out() {
         panic!("{refused:?}");
     };
     assert!(action.contains("`checks: write`"), "{action}");
+}
+
+#[tokio::test]
+async fn case_063_annotations_are_written_in_batches_of_one_run() {
+    let case = case("063");
+    let mut expected = case.expected();
+    expected.take("schema");
+    let batches = expected.need("batches");
+    for count in case.json("annotations.json")["counts"].as_array().unwrap() {
+        let clock = TestClock::new();
+        let server = Script::start(&clock).await;
+        let runs = "/repos/acme/shop/check-runs";
+        let written = json!({"id": 5});
+        server.add("POST", runs, None, vec![Reply::json(201, &written)]);
+        let batch = Reply::json(200, &written);
+        server.add("PATCH", &format!("{runs}/5"), None, vec![batch; 2]);
+        let half = writer(&server.base, &clock);
+        let wanted = u32::try_from(count.as_u64().unwrap()).unwrap();
+        let check = check(&"b".repeat(40), wanted);
+        half.write_check(&repo(), None, &check).await.unwrap();
+        let sent: Vec<usize> = server
+            .seen()
+            .iter()
+            .map(|call| {
+                call.json()["output"]["annotations"]
+                    .as_array()
+                    .unwrap()
+                    .len()
+            })
+            .collect();
+        assert_eq!(json!(sent), batches[count.to_string()], "{count}");
+    }
+    expected.finish();
 }

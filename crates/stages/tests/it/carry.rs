@@ -1,6 +1,8 @@
 //! A second push pays for what it changed: what is carried, what is read again, and that text which talked
 //! the model into silence does not outlive itself.
 
+mod cases;
+
 use std::sync::Arc;
 
 use mirilla_domain::ids::{Generation, sha256};

@@ -1,5 +1,7 @@
 //! The gate over a pull request's life: what the check says, and that none is left hanging.
 
+mod cases;
+
 use std::sync::Arc;
 use std::time::Duration;
 
