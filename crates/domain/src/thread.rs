@@ -32,6 +32,22 @@ pub struct ExistingComment {
     pub side: Side,
     /// Its text, marker included; another's may be cut.
     pub body: String,
+    /// Whether it says something else than at first: whoever can write may edit anybody's comment.
+    #[serde(default)]
+    pub edited: bool,
+}
+
+/// A comment that dismisses a finding of ours, and what the forge says of who wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Dismissal {
+    /// The comment, an answer in a thread of ours.
+    pub comment: CommentId,
+    /// Who wrote it.
+    pub by: String,
+    /// Whether they may write to the repository, at the moment it was asked.
+    pub may_write: bool,
+    /// Whether they opened the pull request or wrote one of its commits, or that is not known.
+    pub wrote_change: bool,
 }
 
 /// A review as the forge lists it.
@@ -76,6 +92,8 @@ pub struct Existing {
     pub comments: Vec<ExistingComment>,
     /// The threads that hold them; empty where the forge was not asked.
     pub threads: Vec<ExistingThread>,
+    /// Answers that dismiss a finding, with what decides whether they count.
+    pub dismissals: Vec<Dismissal>,
     /// Whether there is more than was listed, because listing is bounded: then "not there" is not
     /// known, and what would be concluded from it is not concluded.
     pub truncated: bool,

@@ -12,7 +12,7 @@ mod github;
 mod payload;
 mod signature;
 
-pub use command::find_command;
+pub use command::{dismissal, find_command};
 pub use error::{FieldProblem, IgnoreReason, WebhookError};
 pub use github::{GithubHeaders, Parsed, parse_github};
 pub use signature::{

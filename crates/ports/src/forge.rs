@@ -118,6 +118,15 @@ pub struct SaidComment {
     pub body: String,
 }
 
+/// Who wrote the commits of a pull request, as the forge takes their addresses for accounts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangeAuthors {
+    /// Authors and committers. A commit of an address that belongs to no account has none.
+    pub logins: Vec<String>,
+    /// Whether all commits were listed.
+    pub complete: bool,
+}
+
 /// Reads. Holds a token that may read one repository.
 #[async_trait]
 pub trait ForgeRead: Send + Sync {
@@ -196,6 +205,13 @@ pub trait ForgeRead: Send + Sync {
         place: CommentPlace,
         id: CommentId,
     ) -> Result<SaidComment, ForgeError>;
+
+    /// Returns who wrote the commits of a pull request.
+    async fn change_authors(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+    ) -> Result<ChangeAuthors, ForgeError>;
 
     /// Returns whether somebody may write to the repository now. Nobody that the forge does not know may.
     async fn may_write(&self, repo: &RepoName, who: &Account) -> Result<bool, ForgeError>;

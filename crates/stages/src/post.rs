@@ -7,6 +7,7 @@ mod acknowledge;
 mod apply;
 mod check;
 mod count;
+mod declines;
 mod keep;
 mod lease;
 
@@ -425,11 +426,12 @@ impl Posting<'_> {
         let parsed = mirilla_diff::parse(&fetched.bytes);
         let fresh = FreshDiff::of(&parsed.files, &fetched.missing, None);
         let floor = checks::floor(&parsed.files);
-        let existing = self
+        let mut existing = self
             .ports
             .read
             .existing(&live.repo_name, live.id.pr)
             .await?;
+        declines::read(self.ports, live, &mut existing).await?;
         let trusted = self.trusted_files().await?;
         let policy = effective_policy(&self.settings.policy, &trusted);
         let notes = settings_notes(&policy);

@@ -236,6 +236,10 @@ fn place(input: &PlanInput<'_>, known: &Known<'_>, drafts: &mut [Draft<'_>]) {
     let max = usize::try_from(input.policy.max_comments).unwrap_or(usize::MAX);
     let mut slots = 0_usize;
     for draft in drafts.iter_mut().filter(|draft| draft.is_open()) {
+        if known.is_declined(&draft.identities, draft.severity) {
+            draft.drop_for(DropReason::Declined, None);
+            continue;
+        }
         let there = known.comment_on(&draft.identities, draft.severity);
         let is_placed = draft.place.is_ok();
         if is_placed && slots < max {

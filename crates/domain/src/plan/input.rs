@@ -81,6 +81,9 @@ pub struct PlanPolicy {
     /// Whether to comment on lines at all. Off for the last resort after a forge refused our lines:
     /// everything that is new then stands in the body.
     pub comment_on_lines: bool,
+    /// Whether those who wrote the change may decline findings about it.
+    #[serde(alias = "self-dismiss")]
+    pub self_dismiss: bool,
     /// What the check is made from.
     #[serde(flatten)]
     pub gate: GatePolicy,
@@ -95,6 +98,7 @@ impl Default for PlanPolicy {
             max_comments: 20,
             link_hosts: Vec::new(),
             comment_on_lines: true,
+            self_dismiss: false,
             gate: GatePolicy::default(),
         }
     }
@@ -108,6 +112,7 @@ impl From<&Policy> for PlanPolicy {
             max_comments: policy.max_comments,
             link_hosts: policy.link_hosts.clone(),
             comment_on_lines: true,
+            self_dismiss: policy.self_dismiss,
             gate: GatePolicy::from(policy),
         }
     }

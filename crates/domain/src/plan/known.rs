@@ -10,6 +10,7 @@ use crate::ids::{CommentId, Fingerprint, ReviewId};
 use crate::marker::{self, Marker, ReviewMarker};
 use crate::review::Severity;
 use crate::thread::{ExistingReview, ExistingThread};
+use crate::webhook::dismissal;
 
 /// Former names of files that are tried; a push that moves more is not matched by name.
 const MAX_GONE_PATHS: usize = 50;
@@ -46,6 +47,8 @@ pub(super) struct Known<'a> {
     /// Begun and never submitted.
     pub(super) pending: Vec<ReviewId>,
     recorded: Option<&'a BTreeSet<Fingerprint>>,
+    /// What people who may do so declined, and how bad it was when they saw it.
+    declined: BTreeMap<Fingerprint, Severity>,
 }
 
 impl<'a> Known<'a> {
@@ -84,7 +87,39 @@ impl<'a> Known<'a> {
         for review in input.existing.reviews.iter().filter(|one| one.ours) {
             known.add_review(input, review);
         }
+        known.add_declines(input);
         known
+    }
+
+    /// Takes the dismissals that count: of somebody who may write and has no part in the change, about the
+    /// comment of ours that opened their thread.
+    fn add_declines(&mut self, input: &PlanInput<'_>) {
+        let answers: BTreeMap<CommentId, CommentId> = input
+            .existing
+            .comments
+            .iter()
+            .filter(|one| !one.ours && !one.edited && dismissal(&one.body).is_some())
+            .filter_map(|one| Some((one.id, one.in_reply_to?)))
+            .collect();
+        for said in &input.existing.dismissals {
+            let counts = said.may_write && (!said.wrote_change || input.policy.self_dismiss);
+            let about = answers.get(&said.comment);
+            let seen = about.and_then(|id| self.comments.iter().find(|one| one.id == *id));
+            if let Some(seen) = seen.filter(|_| counts) {
+                let worst = self
+                    .declined
+                    .entry(seen.fingerprint.clone())
+                    .or_insert(seen.severity);
+                *worst = seen.severity.max(*worst);
+            }
+        }
+    }
+
+    /// Returns whether somebody who may do so declined the finding when it was as bad as this, or worse.
+    pub(super) fn is_declined(&self, identities: &[Fingerprint], severity: Severity) -> bool {
+        identities
+            .iter()
+            .any(|one| self.declined.get(one).is_some_and(|seen| *seen >= severity))
     }
 
     fn add_review(&mut self, input: &PlanInput<'a>, review: &'a ExistingReview) {
@@ -158,7 +193,11 @@ impl<'a> Known<'a> {
     ) -> impl Iterator<Item = &KnownComment<'a>> {
         self.comments.iter().filter(|comment| {
             let closed_by_us = comment.thread.is_some_and(|thread| thread.resolved_by_us);
-            !comment.outdated && !closed_by_us && !current.contains(&comment.fingerprint)
+            let said = std::slice::from_ref(&comment.fingerprint);
+            !comment.outdated
+                && !closed_by_us
+                && !current.contains(&comment.fingerprint)
+                && !self.is_declined(said, comment.severity)
         })
     }
 

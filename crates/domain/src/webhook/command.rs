@@ -10,6 +10,19 @@ const WORD: &str = "/mirilla";
 
 /// Returns the first command of a comment.
 pub fn find_command(text: &str) -> Option<Verb> {
+    first(text).map(|(verb, _)| verb)
+}
+
+/// Returns the reason with which a comment dismisses something, if its first command does and gives one.
+pub fn dismissal(text: &str) -> Option<&str> {
+    match first(text) {
+        Some((Verb::Dismiss, reason)) if !reason.is_empty() => Some(reason),
+        _ => None,
+    }
+}
+
+/// Returns the first command and what follows it on its line.
+fn first(text: &str) -> Option<(Verb, &str)> {
     let mut state = State::default();
     text.lines().find_map(|line| state.next(line))
 }
@@ -28,7 +41,7 @@ struct State {
 }
 
 impl State {
-    fn next(&mut self, line: &str) -> Option<Verb> {
+    fn next<'t>(&mut self, line: &'t str) -> Option<(Verb, &'t str)> {
         let text = line.trim_start_matches(' ');
         let indent = line.len().saturating_sub(text.len());
         if let Some((mark, length)) = self.fence {
@@ -74,20 +87,23 @@ impl State {
 }
 
 /// Reads `/mirilla <verb>` at the beginning of a line; more words may follow.
-fn verb(text: &str) -> Option<Verb> {
-    let mut words = text.split_whitespace();
-    if words.next()? != WORD {
+fn verb(text: &str) -> Option<(Verb, &str)> {
+    let (word, rest) = text.split_once(char::is_whitespace)?;
+    if word != WORD {
         return None;
     }
-    match words.next()?.to_ascii_lowercase().as_str() {
-        "review" => Some(Verb::Review),
-        "pause" => Some(Verb::Pause),
-        "resume" => Some(Verb::Resume),
-        "dismiss" => Some(Verb::Dismiss),
-        "explain" => Some(Verb::Explain),
-        "help" => Some(Verb::Help),
-        _ => None,
-    }
+    let rest = rest.trim();
+    let (verb, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let verb = match verb.to_ascii_lowercase().as_str() {
+        "review" => Verb::Review,
+        "pause" => Verb::Pause,
+        "resume" => Verb::Resume,
+        "dismiss" => Verb::Dismiss,
+        "explain" => Verb::Explain,
+        "help" => Verb::Help,
+        _ => return None,
+    };
+    Some((verb, rest.trim()))
 }
 
 fn run_of(text: &str, mark: char) -> usize {
@@ -149,6 +165,23 @@ mod tests {
             "/review",
         ] {
             check(text, None);
+        }
+    }
+
+    #[test]
+    fn dismissal_has_a_reason() {
+        assert_eq!(
+            dismissal("no\n\n  /mirilla  dismiss\tguarded by the caller \r\n"),
+            Some("guarded by the caller")
+        );
+        for text in [
+            "/mirilla dismiss",
+            "/mirilla dismiss \nbecause",
+            "> /mirilla dismiss because",
+            "/mirilla review\n/mirilla dismiss because",
+            "dismiss because",
+        ] {
+            assert_eq!(dismissal(text), None, "{text:?}");
         }
     }
 

@@ -304,6 +304,7 @@ impl Bench {
         for comment in &review.comments {
             let comment_id = CommentId::new(self.id());
             self.existing.comments.push(ExistingComment {
+                edited: false,
                 id: comment_id,
                 in_reply_to: None,
                 review: Some(id),

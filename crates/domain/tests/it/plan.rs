@@ -1,6 +1,7 @@
 //! What is posted, once, and what is not.
 
 mod cases;
+mod declines;
 mod gate;
 mod once;
 mod property;

@@ -367,6 +367,7 @@ fn planned(redactor: &Redactor, review: &Review) -> (Result<KeptPlan, ReplayErro
     };
     // One of ours, whose finding is gone; one that somebody forged with the public key.
     let comment = |number: u64, key: &MarkerKey| ExistingComment {
+        edited: false,
         id: CommentId::new(number),
         in_reply_to: None,
         review: None,

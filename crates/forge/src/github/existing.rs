@@ -58,6 +58,10 @@ pub(crate) struct Comment {
     subject_type: Option<String>,
     #[serde(default)]
     body: Option<String>,
+    #[serde(default)]
+    created_at: Option<String>,
+    #[serde(default)]
+    updated_at: Option<String>,
 }
 
 impl Review {
@@ -76,6 +80,7 @@ impl Comment {
     fn into_domain(self, us: &Identity) -> ExistingComment {
         let ours = us.is(self.user.as_ref());
         ExistingComment {
+            edited: self.created_at != self.updated_at,
             id: CommentId::new(self.id),
             in_reply_to: self.in_reply_to_id.map(CommentId::new),
             review: self.pull_request_review_id.map(ReviewId::new),

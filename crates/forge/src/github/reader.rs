@@ -10,7 +10,7 @@ use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::Existing;
 use mirilla_http::Client;
 use mirilla_ports::artifacts::ArtifactWriter;
-use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead, SaidComment};
+use mirilla_ports::forge::{ChangeAuthors, FetchedDiff, ForgeError, ForgeRead, SaidComment};
 use mirilla_ports::{Clock, Entropy};
 use serde::Deserialize;
 use serde_json::json;
@@ -165,6 +165,14 @@ impl ForgeRead for GithubReader {
     ) -> Result<SaidComment, ForgeError> {
         let us = self.identity().await?;
         said::comment(&self.api, us, repo, (place, id)).await
+    }
+
+    async fn change_authors(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+    ) -> Result<ChangeAuthors, ForgeError> {
+        said::change_authors(&self.api, repo, pr).await
     }
 
     async fn may_write(&self, repo: &RepoName, who: &Account) -> Result<bool, ForgeError> {

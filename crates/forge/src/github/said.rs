@@ -3,11 +3,11 @@
 use chrono::DateTime;
 use mirilla_domain::ids::{Account, AccountId, CommentId, PrNumber, RepoName, Timestamp};
 use mirilla_domain::request::CommentPlace;
-use mirilla_ports::forge::{ForgeError, SaidComment};
+use mirilla_ports::forge::{ChangeAuthors, ForgeError, SaidComment};
 use serde::Deserialize;
 use url::Url;
 
-use crate::github::api::{Api, Call};
+use crate::github::api::{Api, Call, End};
 use crate::github::error::{CallError, GithubError, Named};
 use crate::github::identity::{Identity, User};
 use crate::github::pull::unusable;
@@ -23,6 +23,23 @@ const PERMISSION: Named = Named {
     what: "the repository",
     writes: false,
 };
+
+const COMMITS: Named = Named {
+    action: "list the commits",
+    what: "the pull request",
+    writes: false,
+};
+/// GitHub lists no more commits of a pull request than this.
+const MAX_LISTED_COMMITS: usize = 250;
+
+/// A commit, with the accounts that its addresses belong to.
+#[derive(Debug, Deserialize)]
+struct Commit {
+    #[serde(default)]
+    author: Option<User>,
+    #[serde(default)]
+    committer: Option<User>,
+}
 
 /// The answer, as far as it is looked at. Which of the two addresses is there depends on the list.
 #[derive(Debug, Deserialize)]
@@ -131,4 +148,31 @@ pub(crate) async fn may_write(
         Err(CallError::Refused(Refused::NotFound)) => Ok(false),
         Err(error) => Err(error.into_forge(PERMISSION)),
     }
+}
+
+/// Returns who wrote the commits of a pull request: one call per hundred of them.
+pub(crate) async fn change_authors(
+    api: &Api,
+    repo: &RepoName,
+    pr: PrNumber,
+) -> Result<ChangeAuthors, ForgeError> {
+    let (mut logins, mut listed) = (Vec::new(), 0_usize);
+    let end = api
+        .pages(
+            "GET /repos/{owner}/{repo}/pulls/{number}/commits",
+            &api.pull_url(repo, pr, &["commits"]),
+            &mut |page: Vec<Commit>| {
+                listed = listed.saturating_add(page.len());
+                let people = page.into_iter().flat_map(|one| [one.author, one.committer]);
+                logins.extend(people.flatten().map(|user| user.login));
+            },
+        )
+        .await
+        .map_err(|error| error.into_forge(COMMITS))?;
+    logins.sort();
+    logins.dedup();
+    Ok(ChangeAuthors {
+        logins,
+        complete: end == End::Reached && listed < MAX_LISTED_COMMITS,
+    })
 }

@@ -4,9 +4,10 @@ use mirilla_domain::ids::{Account, CommentId, RepoName};
 use mirilla_domain::request::CommentPlace::{Conversation, Line};
 use mirilla_ports::forge::ForgeError;
 use mirilla_ports::{ForgeRead as _, ForgeWrite as _};
-use mirilla_sim::{Role, Side};
+use mirilla_sim::{Commit, Role, Side};
+use serde_json::json;
 
-use crate::support::{REPO, World};
+use crate::support::{REPO, Reply, Script, TestClock, World, pull, reader};
 
 fn repo() -> RepoName {
     RepoName::parse(REPO).unwrap()
@@ -87,4 +88,31 @@ async fn answering_twice_is_answering_once() {
     );
     let last = (comments[1].author.as_str(), comments[1].body.as_str());
     assert_eq!(last, ("mirilla[bot]", "Commands:"));
+}
+
+#[tokio::test]
+async fn change_is_everybodys_who_wrote_or_committed_some_of_it() {
+    let world = World::new();
+    let (gh, pr) = (world.gh(), world.id.pr);
+    let more = Commit::by("carol", "More").write("src/more.rs", "fn more() {}\n");
+    gh.commit(REPO, "feature", &more).unwrap();
+    let authors = world.reader().change_authors(&repo(), pr).await.unwrap();
+    assert_eq!(authors.logins, ["bob", "carol"]);
+    assert!(authors.complete);
+}
+
+#[tokio::test]
+async fn long_list_of_commits_is_not_taken_for_all_of_them() {
+    let clock = TestClock::new();
+    let server = Script::start(&clock).await;
+    // GitHub stops at 250, whatever there is; an address of no account is null.
+    let commit = json!({ "author": { "login": "eve" }, "committer": null });
+    let path = "/repos/acme/shop/pulls/7/commits";
+    let all = vec![commit; 250];
+    server.add("GET", path, None, vec![Reply::json(200, &json!(all))]);
+    let half = reader(&server.base, &clock);
+    let authors = half.change_authors(&repo(), pull(1).id.pr).await.unwrap();
+    assert_eq!(authors.logins, ["eve"]);
+    assert!(!authors.complete);
+    server.finish();
 }

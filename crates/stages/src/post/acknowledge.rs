@@ -31,6 +31,7 @@ Commands, for people with write access, at the beginning of a line of a comment:
 | `/mirilla review` | reads the whole change again, from nothing |
 | `/mirilla pause` | no reviews of this pull request from now on, but those asked for by hand |
 | `/mirilla resume` | reviews it again, beginning with its present head |
+| `/mirilla dismiss <reason>` | in a thread of a finding: it is declined, if you have no part in the change |
 | `/mirilla help` | this list |
 
 Obeyed commands get a reaction; what is not obeyed gets no answer.";

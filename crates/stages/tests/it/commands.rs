@@ -1,5 +1,6 @@
 //! Commands in comments: who is obeyed, once, whatever breaks, and what a crowd can cost.
 
+mod declined;
 mod obeyed;
 mod refused;
 

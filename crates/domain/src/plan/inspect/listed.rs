@@ -88,6 +88,7 @@ impl Reader<'_> {
         let line = |name: &str| of(name)?.as_u64().and_then(|line| u32::try_from(line).ok());
         let user = item.get("user").or_else(|| item.get("author"));
         self.out.comments.push(ExistingComment {
+            edited: false,
             id,
             in_reply_to: in_reply_to.or_else(|| number("in_reply_to_id").map(CommentId::new)),
             review: number("pull_request_review_id").map(ReviewId::new),

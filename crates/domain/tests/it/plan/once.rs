@@ -330,6 +330,7 @@ fn many_strangers_change_nothing() {
     bench.run();
     let own = bench.existing.comments[0].body.clone();
     let stranger = |id: u64| ExistingComment {
+        edited: false,
         id: CommentId::new(id),
         in_reply_to: None,
         review: None,

@@ -15,7 +15,9 @@ use mirilla_domain::thread::Existing;
 use mirilla_ports::artifacts::{ArtifactError, ArtifactWriter, Artifacts};
 use mirilla_ports::checks::{CheckFound, ForgeChecks, NewCheck};
 use mirilla_ports::deliveries::{Bookmarks, Deliveries, Page};
-use mirilla_ports::forge::{FetchedDiff, ForgeError, ForgeRead, ForgeWrite, SaidComment};
+use mirilla_ports::forge::{
+    ChangeAuthors, FetchedDiff, ForgeError, ForgeRead, ForgeWrite, SaidComment,
+};
 use mirilla_ports::ledger::{
     Claimed, Heads, HeadsWrite, Ledger, LedgerError, Recorded, Transaction,
 };
@@ -369,6 +371,17 @@ impl<P: ForgeRead> ForgeRead for Gated<&P> {
         id: CommentId,
     ) -> Result<SaidComment, ForgeError> {
         pass!(self, "forge.comment", self.port.comment(repo, place, id))
+    }
+    async fn change_authors(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+    ) -> Result<ChangeAuthors, ForgeError> {
+        pass!(
+            self,
+            "forge.change_authors",
+            self.port.change_authors(repo, pr)
+        )
     }
     async fn may_write(&self, repo: &RepoName, who: &Account) -> Result<bool, ForgeError> {
         pass!(self, "forge.may_write", self.port.may_write(repo, who))
