@@ -278,6 +278,11 @@ impl GitDir {
         if let Some(known) = self.cache().line_maps.get(&key) {
             return Ok(Arc::clone(known));
         }
+        if self.is_same_blob(from, to, path)? {
+            let diff = Arc::new(Diff::parse(Vec::new())?);
+            self.cache().line_maps.insert(key, Arc::clone(&diff));
+            return Ok(diff);
+        }
         let mut command = self.command("diff");
         command
             .args(DIFF_FLAGS)
@@ -286,6 +291,17 @@ impl GitDir {
         let diff = Arc::new(Diff::parse(run("diff", &mut command, None)?)?);
         self.cache().line_maps.insert(key, Arc::clone(&diff));
         Ok(diff)
+    }
+
+    /// Returns whether a path is the same file in two commits: then no process needs to compare them.
+    fn is_same_blob(&self, from: &str, to: &str, path: &[u8]) -> Result<bool, GitError> {
+        let Ok(path) = std::str::from_utf8(path) else {
+            return Ok(false);
+        };
+        let blob = |commit: &str| self.ask("info", &format!("{commit}:{path}"));
+        let before = blob(from)?.filter(|object| object.kind == "blob");
+        Ok(before.is_some()
+            && before.map(|object| object.oid) == blob(to)?.map(|object| object.oid))
     }
 
     /// Returns the merge base of two commits, if they have one.

@@ -67,17 +67,17 @@ kinds!(
     /// The pull request goes into another branch.
     Retarget 3;
     /// A person answers in a thread.
-    Reply 3;
+    Reply 5;
     /// A person resolves a thread.
-    Resolve 3;
+    Resolve 5;
     /// A person opens a resolved thread again.
-    Unresolve 2;
+    Unresolve 3;
     /// A person declines a finding in its thread.
-    Dismiss 3;
+    Dismiss 5;
     /// A stranger says what we said, marker and all.
-    CopiedMarker 2;
+    CopiedMarker 4;
     /// Somebody who can write edits a comment of ours.
-    EditedComment 1;
+    EditedComment 2;
     /// The model words everything otherwise from now on.
     Reword 2;
     /// The model says nothing for a while.
@@ -158,7 +158,7 @@ pub(crate) fn of_seed(seed: u64, count: usize) -> Vec<Event> {
                 kind,
                 a: dice.roll(1_000),
                 b: dice.roll(1_000),
-                settles: dice.roll(4) > 0,
+                settles: dice.roll(3) > 0,
             }
         })
         .collect()

@@ -136,7 +136,7 @@ impl Life {
         // What people did comes before what we do about it.
         for thread in &mut before.threads {
             if let Some(left) = self.touched.get(&thread.node_id) {
-                thread.resolved = left.resolved;
+                thread.clone_from(left);
             }
         }
         self.outbox.extend(self.host.deliveries());
