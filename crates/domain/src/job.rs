@@ -414,6 +414,9 @@ pub struct PullRequestRecord {
     /// When the list of commands was posted; once is enough.
     #[serde(default)]
     pub helped_at: Option<Timestamp>,
+    /// When its check was run again by hand, lately.
+    #[serde(default)]
+    pub reruns: Vec<Timestamp>,
     /// When anything was last heard of it.
     pub touched_at: Timestamp,
     /// Counts changes; a write names the version it saw.
@@ -440,9 +443,27 @@ impl PullRequestRecord {
             paused: false,
             commands: Commands::new(),
             helped_at: None,
+            reruns: Vec::new(),
             touched_at: now,
             version: 0,
         }
+    }
+}
+
+/// How often the check of one pull request is run again within [`RERUN_WINDOW`].
+pub const MAX_RERUNS: usize = 5;
+/// How long a re-run counts.
+pub const RERUN_WINDOW: Duration = Duration::from_secs(60 * 60);
+
+impl PullRequestRecord {
+    /// Notes that a check is run again; `false` if it was so often enough.
+    pub fn may_rerun(&mut self, now: Timestamp) -> bool {
+        self.reruns.retain(|at| now.since(*at) < RERUN_WINDOW);
+        let may = self.reruns.len() < MAX_RERUNS;
+        if may {
+            self.reruns.push(now);
+        }
+        may
     }
 }
 
@@ -488,6 +509,20 @@ mod tests {
             Debounce::default().delay(Some(at(1000)), at(900)),
             DEBOUNCE_BUSY
         );
+    }
+
+    #[test]
+    fn check_is_run_again_five_times_within_an_hour() {
+        let pull_request = PullRequestRef {
+            forge: Forge::Github,
+            repo: RepoId::new(1),
+            pr: PrNumber::new(2),
+        };
+        let name = RepoName::parse("acme/shop").unwrap();
+        let mut record = PullRequestRecord::new(pull_request, name, None, at(0));
+        assert!((0..5).all(|second| record.may_rerun(at(second))));
+        assert!(!record.may_rerun(at(3_599)));
+        assert!(record.may_rerun(at(3_600)));
     }
 
     #[test]

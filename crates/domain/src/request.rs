@@ -135,12 +135,17 @@ pub enum Trigger {
     Asked,
     /// Reviews were paused and are not any more.
     Resumed,
+    /// Somebody pressed "re-run" on our check; raises the generation.
+    Rerun,
 }
 
 impl Trigger {
     /// Returns whether the same head is to be read again on purpose.
     pub const fn raises_generation(self) -> bool {
-        matches!(self, Self::Reopened | Self::Ready | Self::Asked)
+        matches!(
+            self,
+            Self::Reopened | Self::Ready | Self::Asked | Self::Rerun
+        )
     }
 }
 

@@ -23,16 +23,18 @@ mod write;
 use std::error::Error;
 use std::time::Duration;
 
-use mirilla_domain::ids::{Account, Forge, IdError, PrNumber, PullRequestRef};
-use mirilla_domain::job::Debounce;
-use mirilla_domain::request::{Delivery, Request};
+use mirilla_domain::ids::{
+    Account, CommitSha, Forge, IdError, JobId, PrNumber, PullRequestRef, RepoId,
+};
+use mirilla_domain::job::{Debounce, Job};
+use mirilla_domain::request::{Delivery, Request, Trigger};
 use mirilla_domain::signal::{About, RunOutcome, Signal};
 use mirilla_domain::webhook::{
     GithubHeaders, IgnoreReason, MAX_BODY_BYTES, Parsed, SignatureError, WebhookError,
     parse_github, verify_github,
 };
 use mirilla_ports::message::CommandMessage;
-use mirilla_ports::{Clock, Ledger, QueueSend};
+use mirilla_ports::{Clock, Ledger, LedgerError, QueueSend};
 
 pub(crate) use decide::Wanted;
 pub use incoming::{EnvelopeError, IncomingWebhook};
@@ -339,6 +341,7 @@ pub fn acts_on(event: &str, action: &str) -> bool {
             action,
             "opened" | "synchronize" | "reopened" | "ready_for_review" | "edited"
         ),
+        "check_run" => action == "rerequested",
         "issue_comment" | "pull_request_review_comment" => action == "created",
         _ => false,
     }
@@ -374,6 +377,21 @@ async fn believe(
     };
     let answer = IntakeAnswer::new(401, "bad signature", RunOutcome::Rejected, reason);
     Err(answer.counting(Signal::BadSignature).because_of(failure))
+}
+
+/// Returns the job that a check speaks for: one of ours, of that commit, in that repository. Who pressed the
+/// button is not asked: GitHub offers it to people with write access alone, and the number is bounded.
+async fn checked(
+    ports: RecordPorts<'_>,
+    place: (Forge, RepoId),
+    sha: &CommitSha,
+    external_id: &str,
+) -> Result<Option<Job>, LedgerError> {
+    let Ok(id) = JobId::parse(external_id) else {
+        return Ok(None);
+    };
+    let job = ports.ledger.job(&id).await?;
+    Ok(job.filter(|job| (job.key.forge, job.key.repo) == place && job.key.head == *sha))
 }
 
 async fn act(
@@ -426,10 +444,32 @@ async fn act(
             };
             command::record(ports, delivery, given).await
         }
-        Request::CheckRerun { .. }
-        | Request::MergeGroup { .. }
-        | Request::Closed { .. }
-        | Request::Uninstalled => return IntakeAnswer::ignored(IgnoreReason::Kind),
+        Request::CheckRerun { sha, external_id } => {
+            let place = (origin.forge, repository.id);
+            let job = match checked(ports, place, sha, external_id).await {
+                Ok(Some(job)) => job,
+                Ok(None) => return IntakeAnswer::ignored(IgnoreReason::Kind),
+                Err(error) => {
+                    return IntakeAnswer::new(503, "unavailable", RunOutcome::Retry, "ledger")
+                        .because_of(Some(error.into()));
+                }
+            };
+            let asked = Asked {
+                debounce: settings.debounce,
+                pull_request: job.key.pull_request(),
+                repo_name: &repository.name,
+                installation: origin.installation,
+                wanted: Wanted {
+                    head: &job.key.head,
+                    base_ref: &job.key.base_ref,
+                    trigger: Trigger::Rerun,
+                },
+            };
+            write::review(ports, delivery, asked).await
+        }
+        Request::MergeGroup { .. } | Request::Closed { .. } | Request::Uninstalled => {
+            return IntakeAnswer::ignored(IgnoreReason::Kind);
+        }
     };
     let answer = match outcome {
         Outcome::Queued => IntakeAnswer::new(202, "queued", RunOutcome::Accepted, "queued"),

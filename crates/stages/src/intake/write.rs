@@ -189,13 +189,17 @@ impl Asked<'_> {
         if redelivered && choice != Choice::Arm {
             choice = Choice::Nothing;
         }
+        let again = self.wanted.trigger == Trigger::Rerun && choice != Choice::Nothing;
+        if again && !record.may_rerun(now) {
+            choice = Choice::Nothing;
+        }
         if choice == Choice::Raise {
             record.generation = record.generation.next();
         }
         let by_hand = self.wanted.trigger == Trigger::Asked;
         let wait = match self.wanted.trigger {
             // Somebody waits for it, and nobody asks five times in a row by pushing.
-            Trigger::Asked | Trigger::Resumed => Duration::ZERO,
+            Trigger::Asked | Trigger::Resumed | Trigger::Rerun => Duration::ZERO,
             _ => self.debounce.delay(record.last_push, now),
         };
         let due_at = now.plus(wait);

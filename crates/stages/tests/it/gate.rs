@@ -313,6 +313,34 @@ async fn sweeper_brings_back_the_end_of_a_check_whose_message_was_lost() {
     assert_eq!(may_write().await, Err(NoToken::NoJob));
 }
 
+/// Presses "re-run" on the newest check and works off what follows; says what intake answered.
+async fn rerun(host: &Host) -> String {
+    drop(host.sim.github().take_deliveries());
+    let run = ended(host, &head(host)).pop().unwrap();
+    host.sim.github().rerun_check(REPO, run.id, "dana").unwrap();
+    let gate = Arc::new(Gate::open());
+    let delivery = host.sim.github().take_deliveries().remove(0);
+    let answer = host.deliver(&gate, &delivery).await;
+    assert_eq!(host.run(&gate).await, Ended::Quiet);
+    answer.text
+}
+
+#[tokio::test]
+async fn rerun_reads_the_change_anew_at_most_five_times_an_hour() {
+    let host = gated(CLEAN);
+    model_down(&host);
+    settled(&host).await;
+    assert_eq!(newest(&host), says("Mirilla", "failure"));
+    host.sim.messages().faults().clear();
+    assert_eq!(rerun(&host).await, "queued");
+    assert_eq!(newest(&host), says("Mirilla", "success"));
+    for _ in 0..4 {
+        assert_eq!(rerun(&host).await, "queued");
+    }
+    assert_eq!(rerun(&host).await, "duplicate");
+    assert_eq!(newest(&host), says("Mirilla", "success"));
+}
+
 #[tokio::test]
 async fn nothing_that_is_written_approves_or_requests_changes() {
     let host = gated(TWO_DEFECTS);
