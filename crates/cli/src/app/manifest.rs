@@ -198,6 +198,6 @@ mod tests {
         granted.insert("checks".to_owned(), "read".to_owned());
         assert_eq!(wider(&granted), ["administration: read", "contents: write"]);
         assert_eq!(missing(&granted), ["checks: write"]);
-        assert_eq!(missing_events(&["pull_request".to_owned()]).len(), 2);
+        assert_eq!(missing_events(&["pull_request".to_owned()]).len(), 3);
     }
 }
