@@ -173,7 +173,7 @@ fn share_note(what: &ReviewBody<'_>) -> String {
         0 => String::new(),
         files => format!(
             "Authors who are new here share a part of the budget, and it is used up: {} left unread. \
-             A maintainer can start a review of everything with a comment that says `/mirilla review`.",
+             A maintainer can have everything read with `/mirilla review` in a comment on a line.",
             words::counted(files, "file")
         ),
     }
