@@ -138,7 +138,7 @@ pub async fn post(
         }
         Claimed::Unknown => return Err(StageError::UnknownJob),
         Claimed::NotNow(_) => {
-            check::finish(ports, settings, id).await;
+            check::finish(ports, settings, id).await?;
             return count::unclaimed(ports, id, attempt, findings).await;
         }
     };
@@ -157,7 +157,7 @@ pub async fn post(
     };
     match done {
         Ok(Ran::Ended(report)) => {
-            let report = check::after(&mut work, report).await;
+            let report = check::after(&mut work, report).await?;
             Ok(report.counting_all(calls_left(ports.read)))
         }
         Ok(Ran::Stale(odd)) => {
@@ -312,7 +312,10 @@ impl Posting<'_> {
         let (mut plan, body_only, policy) = self.decide(&live, read).await?;
         self.judged = plan.check.take();
         if let (Some(report), Some(check)) = (&self.judged, JobCheck::of(&live, &policy)) {
+            // One name for its whole life: a second one would leave the first running.
+            let begun = self.job.check.as_ref().map(|begun| begun.name);
             self.job.check = Some(JobCheck {
+                name: begun.unwrap_or(check.name),
                 verdict: Some(report.verdict.clone()),
                 ..check
             });

@@ -140,7 +140,9 @@ async fn app(
 fn permissions(facts: &AppFacts, report: &mut Report) {
     const CHECK: &str = "permissions";
     let lacking = manifest::missing(&facts.permissions);
-    let wider = manifest::wider(&facts.permissions);
+    // Commands in the conversation need it, for the event alone.
+    let mut wider = manifest::wider(&facts.permissions);
+    wider.retain(|permission| permission != "issues: read");
     let unheard = manifest::missing_events(&facts.events);
     if !lacking.is_empty() {
         report.fail(
@@ -164,7 +166,7 @@ fn permissions(facts: &AppFacts, report: &mut Report) {
         report.warn(
             CHECK,
             format!("the App is not told of {}", unheard.join(", ")),
-            "subscribe it on its page, or \"Re-run\" on a check does nothing",
+            "subscribe it on its page, or \"Re-run\" on a check and commands in comments do nothing",
         );
     } else {
         report.ok(CHECK, "the App may do what it needs and no more");

@@ -236,7 +236,9 @@ fn place(input: &PlanInput<'_>, known: &Known<'_>, drafts: &mut [Draft<'_>]) {
     let max = usize::try_from(input.policy.max_comments).unwrap_or(usize::MAX);
     let mut slots = 0_usize;
     for draft in drafts.iter_mut().filter(|draft| draft.is_open()) {
-        if known.is_declined(&draft.identities, draft.severity) {
+        // Not under names of files that are gone: what was declined as a fixture is not declined elsewhere.
+        let own = draft.identities.get(..draft.own_identities);
+        if known.is_declined(own.unwrap_or_default(), draft.severity) {
             draft.drop_for(DropReason::Declined, None);
             continue;
         }

@@ -39,6 +39,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) place: Result<Anchor, OffDiff>,
     /// Its identity first, then what it was under earlier names of the file.
     pub(crate) identities: Vec<Fingerprint>,
+    /// How many of them are under names that the diff itself gives to the file.
+    pub(crate) own_identities: usize,
     /// Titles of findings that were merged into this one.
     pub(crate) also: Vec<&'a str>,
     pub(crate) fate: Option<ItemFate>,
@@ -71,6 +73,7 @@ impl<'a> Draft<'a> {
             suggestion: None,
             place: Err(OffDiff::NoLine),
             identities: Vec::new(),
+            own_identities: 0,
             also: Vec::new(),
             fate: None,
         };
@@ -99,6 +102,7 @@ impl<'a> Draft<'a> {
             suggestion: None,
             place: Err(OffDiff::NoLine),
             identities: Vec::new(),
+            own_identities: 0,
             also: Vec::new(),
             fate: None,
         };
@@ -158,6 +162,7 @@ impl<'a> Draft<'a> {
         }
         let mut names = vec![self.path.as_str()];
         names.extend(self.old_path.as_deref());
+        self.own_identities = names.len();
         names.extend(known.gone_paths(|path| input.diff.stands(path)));
         self.identities = match &placed {
             Ok((lines, anchor)) => fingerprint::anchored(names, subject, lines, anchor),

@@ -19,6 +19,10 @@ use crate::github::GithubWriter;
 use crate::github::api::Call;
 use crate::github::error::Named;
 
+/// Runs of one name that one call lists.
+const RUNS_PER_PAGE: usize = 100;
+/// Pages of runs that are listed, newest first; each needs a review, or the end of one, by us.
+const MAX_PAGES: u32 = 10;
 /// GitHub's most in one request.
 const ANNOTATIONS_PER_CALL: usize = 50;
 /// GitHub's most for a status.
@@ -103,14 +107,20 @@ impl ForgeChecks for GithubWriter {
             .append_pair("check_name", name.as_str())
             .append_pair("filter", "all")
             .append_pair("per_page", "100");
-        let call = Call::get("GET /repos/{owner}/{repo}/commits/{ref}/check-runs", url);
-        let runs: Runs = self
-            .api
-            .read_json(&call)
-            .await
-            .map_err(|error| error.into_forge(LIST))?;
+        let mut runs = Vec::new();
+        for page in 1..=MAX_PAGES {
+            let mut url = url.clone();
+            url.query_pairs_mut().append_pair("page", &page.to_string());
+            let call = Call::get("GET /repos/{owner}/{repo}/commits/{ref}/check-runs", url);
+            let listed: Result<Runs, _> = self.api.read_json(&call).await;
+            let listed = listed.map_err(|error| error.into_forge(LIST))?.check_runs;
+            let is_last = listed.len() < RUNS_PER_PAGE;
+            runs.extend(listed);
+            if is_last {
+                break;
+            }
+        }
         let mut found: Vec<CheckFound> = runs
-            .check_runs
             .into_iter()
             .filter(|run| {
                 let app = run.app.as_ref();

@@ -66,6 +66,7 @@ struct Pull {
     base_ref_oid: String,
     changed_files: u64,
     author: Option<Author>,
+    #[serde(default)]
     author_association: String,
     labels: Option<Labels>,
 }

@@ -49,7 +49,8 @@ checks! {
         reviewer_reaches_no_ledger,
         reviewer_sends_to_no_queue,
         reviewer_changes_purses_and_nothing_else,
-        reviewer_is_told_of_no_forge;
+        reviewer_is_told_of_no_forge,
+        stages_are_told_the_same_policy;
     credentials of template:
         only_the_reviewer_reads_the_model_key,
         only_minters_sign_with_the_app_key,

@@ -179,8 +179,11 @@ async fn order(
     if find_command(&said.body) != Some(note.verb) {
         return Ok(Err(Refusal::Edited));
     }
-    if !ports.forge.may_write(repo, author).await? {
-        return Ok(Err(Refusal::NoWriteAccess));
+    match ports.forge.may_write(repo, author).await {
+        Ok(true) => {}
+        // A token that may not ask makes nobody a writer.
+        Ok(false) | Err(ForgeError::Forbidden { .. }) => return Ok(Err(Refusal::NoWriteAccess)),
+        Err(error) => return Err(error.into()),
     }
     let live = match note.verb {
         Verb::Review | Verb::Resume => {

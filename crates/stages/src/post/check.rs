@@ -79,29 +79,33 @@ pub async fn check(
     Ok(line?.into_iter().fold(report, Report::line))
 }
 
-/// Writes the check of a job that has just ended; what fails is told, and tried again by the sweeper.
-pub(super) async fn after(posting: &mut Posting<'_>, report: Report) -> Report {
+/// Writes the check of a job that has just ended. What fails is told, and tried again: by the sweeper, which
+/// looks at the newest job of a pull request, and by this message for one whose place another has taken.
+pub(super) async fn after(posting: &mut Posting<'_>, report: Report) -> Result<Report, StageError> {
     if !posting.job.state.is_terminal() || !posting.job.is_check_open() {
-        return report;
+        return Ok(report);
     }
     match write(posting).await {
-        Ok(line) => line.into_iter().fold(report, Report::line),
+        Ok(line) => Ok(line.into_iter().fold(report, Report::line)),
+        Err(error) if posting.job.state == JobState::Superseded => Err(error),
         Err(error) => {
             warn(&posting.job, &error);
-            report
+            Ok(report)
         }
     }
 }
 
-/// Writes what a poster that died left open.
-pub(super) async fn finish(ports: PostPorts<'_>, settings: &PostSettings, id: &JobId) {
-    let known = ports.ledger.job(id).await.ok().flatten();
-    let Some(job) = known.filter(|job| job.state.is_terminal() && job.is_check_open()) else {
-        return;
-    };
-    if let Err(error) = check(ports, settings, id).await {
-        warn(&job, &error);
+/// Writes what an earlier try left open.
+pub(super) async fn finish(
+    ports: PostPorts<'_>,
+    settings: &PostSettings,
+    id: &JobId,
+) -> Result<(), StageError> {
+    let known = ports.ledger.job(id).await?;
+    if known.is_some_and(|job| job.state.is_terminal() && job.is_check_open()) {
+        check(ports, settings, id).await?;
     }
+    Ok(())
 }
 
 fn warn(job: &Job, error: &StageError) {

@@ -9,6 +9,7 @@ use mirilla_domain::ids::{Account, CommentId};
 use mirilla_domain::snapshot::PullRequest;
 use mirilla_domain::thread::{Dismissal, Existing, ExistingComment};
 use mirilla_domain::webhook::dismissal;
+use mirilla_ports::ForgeError;
 
 use super::PostPorts;
 use crate::error::StageError;
@@ -27,10 +28,9 @@ pub(super) async fn read(
     if said.is_empty() {
         return Ok(());
     }
-    let authors = ports
-        .read
-        .change_authors(&live.repo_name, live.id.pr)
-        .await?;
+    // A token that may not ask is no reason to post nothing: then nobody declines.
+    let authors = ports.read.change_authors(&live.repo_name, live.id.pr).await;
+    let authors = unless_forbidden(authors)?.unwrap_or_default();
     let is = |who: &Account, login: &str| who.as_str().eq_ignore_ascii_case(login);
     let mut people: BTreeMap<String, bool> = BTreeMap::new();
     for (comment, by) in said {
@@ -39,7 +39,8 @@ pub(super) async fn read(
             Some(known) => *known,
             None if people.len() >= MAX_PEOPLE => continue,
             None => {
-                let may = ports.read.may_write(&live.repo_name, &by).await?;
+                let may = ports.read.may_write(&live.repo_name, &by).await;
+                let may = unless_forbidden(may)?.unwrap_or(false);
                 people.insert(name, may);
                 may
             }
@@ -57,6 +58,14 @@ pub(super) async fn read(
         });
     }
     Ok(())
+}
+
+fn unless_forbidden<T>(answer: Result<T, ForgeError>) -> Result<Option<T>, StageError> {
+    match answer {
+        Ok(told) => Ok(Some(told)),
+        Err(ForgeError::Forbidden { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Returns the answers of people in threads of ours that dismiss something, with who wrote them.

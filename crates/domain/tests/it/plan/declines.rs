@@ -158,3 +158,28 @@ fn edited_comments_and_answers_to_others_dismiss_nothing() {
     bench.existing.comments[0].body = "A".to_owned();
     assert_eq!(declined(&bench.plan()), 0);
 }
+
+/// "Declined as a fixture, then used in production."
+#[test]
+fn decline_does_not_follow_the_line_into_a_file_that_git_calls_another() {
+    let line = "+    run(cmd, shell=True)\n";
+    let new_file = |path: &str| {
+        format!(
+            "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n{line}"
+        )
+    };
+    let mut bench = Bench::new(&new_file("tests/fix.py"));
+    bench.policy.gate.gate = Gate::High;
+    bench.found(vec![finding("tests/fix.py", 1, "Runs a shell")]);
+    bench.run();
+    bench.next_job();
+    dismissed(&mut bench, "/mirilla dismiss a fixture", true, false);
+    assert_eq!(declined(&bench.plan()), 1);
+    bench.push(
+        &new_file("src/run.py"),
+        vec![finding("src/run.py", 1, "Runs a shell")],
+    );
+    let plan = bench.plan();
+    assert_eq!(declined(&plan), 0);
+    assert_eq!(ruling(&plan), Ruling::Fail);
+}

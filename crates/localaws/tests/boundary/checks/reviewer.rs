@@ -187,6 +187,38 @@ pub(crate) fn reviewer_changes_purses_and_nothing_else(template: &Template) -> V
     found
 }
 
+/// Whoever begins a check and whoever ends it must take the same bases for trusted, and the same purses must hold.
+pub(crate) fn stages_are_told_the_same_policy(template: &Template) -> Vec<String> {
+    const POLICY: [&str; 5] = [
+        "MIRILLA_MODEL",
+        "MIRILLA_POLICY",
+        "MIRILLA_REVIEW_USD",
+        "MIRILLA_REPOSITORY_DAY_USD",
+        "MIRILLA_ACCOUNT_MONTH_USD",
+    ];
+    let told = |function: &str, name: &str| {
+        template.properties(function)["Environment"]["Variables"][name].clone()
+    };
+    let mut found = Vec::new();
+    let mut same = |name: &str, functions: &[&str]| {
+        let of_collector = told("Collector", name);
+        if of_collector.is_null() {
+            found.push(format!("control: the collector is not told {name}"));
+        }
+        for function in functions {
+            if told(function, name) != of_collector {
+                found.push(format!("{function} is told another {name}"));
+            }
+        }
+    };
+    for name in POLICY {
+        same(name, &["Reviewer", "Poster"]);
+    }
+    // It decides nothing about reading, and the reviewer is told no more than it needs.
+    same("MIRILLA_TRUSTED_BASES", &["Poster"]);
+    found
+}
+
 /// It refuses to start if it finds a forge's variable; the template gives it none.
 pub(crate) fn reviewer_is_told_of_no_forge(template: &Template) -> Vec<String> {
     const ITS_OWN: &[&str] = &[
