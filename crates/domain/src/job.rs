@@ -133,20 +133,21 @@ impl JobState {
         }
     }
 
+    /// Every state.
+    pub const ALL: [Self; 8] = [
+        Self::Accepted,
+        Self::Queued,
+        Self::Collected,
+        Self::Reviewed,
+        Self::Posted,
+        Self::Skipped,
+        Self::Superseded,
+        Self::Failed,
+    ];
+
     /// Parses the stable name.
     pub fn parse(text: &str) -> Option<Self> {
-        [
-            Self::Accepted,
-            Self::Queued,
-            Self::Collected,
-            Self::Reviewed,
-            Self::Posted,
-            Self::Skipped,
-            Self::Superseded,
-            Self::Failed,
-        ]
-        .into_iter()
-        .find(|state| state.as_str() == text)
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
     }
 
     /// Returns whether no stage will touch the job again by itself.
@@ -457,7 +458,7 @@ pub const RERUN_WINDOW: Duration = Duration::from_secs(60 * 60);
 
 impl PullRequestRecord {
     /// Notes that a check is run again; `false` if it was so often enough.
-    pub fn may_rerun(&mut self, now: Timestamp) -> bool {
+    pub fn note_rerun(&mut self, now: Timestamp) -> bool {
         self.reruns.retain(|at| now.since(*at) < RERUN_WINDOW);
         let may = self.reruns.len() < MAX_RERUNS;
         if may {
@@ -520,9 +521,9 @@ mod tests {
         };
         let name = RepoName::parse("acme/shop").unwrap();
         let mut record = PullRequestRecord::new(pull_request, name, None, at(0));
-        assert!((0..5).all(|second| record.may_rerun(at(second))));
-        assert!(!record.may_rerun(at(3_599)));
-        assert!(record.may_rerun(at(3_600)));
+        assert!((0..5).all(|second| record.note_rerun(at(second))));
+        assert!(!record.note_rerun(at(3_599)));
+        assert!(record.note_rerun(at(3_600)));
     }
 
     #[test]
@@ -538,8 +539,19 @@ mod tests {
         let name = RepoName::parse("acme/shop").unwrap();
         let job = Job::accepted(key, name, None, at(20), at(0));
         let mut row = serde_json::to_value(&job).unwrap();
-        row.as_object_mut().unwrap().remove("sponsored").unwrap();
+        for field in ["sponsored", "by_outsider", "check"] {
+            row.as_object_mut().unwrap().remove(field).unwrap();
+        }
         assert_eq!(serde_json::from_value::<Job>(row).unwrap(), job);
+        let record = PullRequestRecord::new(job.key.pull_request(), job.repo_name, None, at(0));
+        let mut row = serde_json::to_value(&record).unwrap();
+        for field in ["paused", "commands", "helped_at", "reruns"] {
+            row.as_object_mut().unwrap().remove(field).unwrap();
+        }
+        assert_eq!(
+            serde_json::from_value::<PullRequestRecord>(row).unwrap(),
+            record
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use chrono::Datelike as _;
 use mirilla_domain::code::EndReason;
 use mirilla_domain::ids::{JobId, Timestamp, sha256};
 use mirilla_domain::job::{Claim, Job, JobCheck, JobState, Stage};
-use mirilla_domain::money::{Caps, Period};
+use mirilla_domain::money::Period;
 use mirilla_domain::settings::{Gate, OperatorPolicy, SETTINGS_FILE};
 use mirilla_domain::signal::Signal;
 use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, StoredObject, TRUSTED_PATHS};
@@ -70,13 +70,10 @@ impl std::fmt::Debug for CollectPorts<'_> {
 /// What the operator decides about collecting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectSettings {
-    /// Base branches whose own settings count; empty: the default branch alone.
-    pub trusted_bases: Vec<String>,
     /// Whether the head's archive is kept for the reviewer's tools.
     pub keep_archive: bool,
-    /// The most reviews may cost.
-    pub caps: Caps,
-    /// The policy that says whether there is a gate; the repository's settings can only make it stricter.
+    /// Which bases are trusted, what reviews may cost and whether there is a gate; the repository's settings
+    /// can only make it stricter.
     pub policy: OperatorPolicy,
 }
 
@@ -278,7 +275,7 @@ async fn unread_check(
 
 /// Returns where settings and rules are read: never at the head.
 fn trusted_rev<'l>(settings: &CollectSettings, live: &'l PullRequest) -> &'l str {
-    if live.is_into_trusted(&settings.trusted_bases) {
+    if live.is_into_trusted(&settings.policy.trusted_bases) {
         live.base.as_str()
     } else {
         live.default_branch.as_str()
@@ -489,7 +486,7 @@ async fn review_message(
     Ok(Message::ReviewV1 {
         job: job.id.clone(),
         attempt: job.attempt,
-        purses: settings.caps.purses(job, period),
+        purses: settings.policy.caps().purses(job, period),
         grants,
     })
 }

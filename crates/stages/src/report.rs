@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use mirilla_domain::ids::JobId;
-use mirilla_domain::job::Job;
+use mirilla_domain::job::{Job, PullRequestRecord};
 use mirilla_domain::signal::{About, RunOutcome, Signal};
 use mirilla_ports::ForgeError;
+use mirilla_ports::message::CommandMessage;
 
 use crate::error::{Disposition, StageError};
 
@@ -49,6 +50,23 @@ impl Report {
         Self {
             about: About::from(job),
             ..Self::silent(job.id.clone(), outcome)
+        }
+    }
+
+    /// Returns a report on a command in a comment.
+    pub(crate) fn on_command(
+        about: &CommandMessage,
+        record: &PullRequestRecord,
+        outcome: &'static str,
+    ) -> Self {
+        Self {
+            about: About {
+                forge: Some(about.pull_request.forge),
+                repo: Some(record.repo_name.clone()),
+                pr: Some(about.pull_request.pr),
+                ..About::job_id(&about.run)
+            },
+            ..Self::silent(about.run.clone(), outcome)
         }
     }
 

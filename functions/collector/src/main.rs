@@ -79,9 +79,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         )?,
         tokens,
         settings: CollectSettings {
-            trusted_bases: policy.trusted_bases.clone(),
             keep_archive: true,
-            caps: policy.caps(),
             policy,
         },
         clock,

@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, Conclusion, Counted, Ruling, Verdict};
-use crate::code::EndReason;
 use crate::settings::OnInconclusive;
 
 /// How the one machine-readable line of a summary begins: an HTML comment, followed by one JSON object.
@@ -65,11 +64,6 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Returns the report on a job that ended without a review.
-    pub fn ended(reason: EndReason, on_inconclusive: OnInconclusive) -> Self {
-        Self::plain(Verdict::ended(reason), on_inconclusive)
-    }
-
     /// Returns a report without anything of the change in it.
     pub fn plain(verdict: Verdict, on_inconclusive: OnInconclusive) -> Self {
         let machine = machine_line(&verdict, &[]);

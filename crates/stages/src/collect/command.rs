@@ -14,7 +14,6 @@ use mirilla_domain::command::{CommandNote, Fate, MAX_AGE};
 use mirilla_domain::ids::{JobId, Timestamp};
 use mirilla_domain::job::{Debounce, Job, PullRequestRecord};
 use mirilla_domain::request::{Trigger, Verb};
-use mirilla_domain::signal::About;
 use mirilla_domain::snapshot::PullRequest;
 use mirilla_domain::webhook::find_command;
 use mirilla_ports::ForgeError;
@@ -38,15 +37,7 @@ pub async fn command(
     let Some((record, note)) = noted(ports, about).await? else {
         return Ok(Report::silent(about.run.clone(), STALE));
     };
-    let told = |outcome| Report {
-        about: About {
-            forge: Some(about.pull_request.forge),
-            repo: Some(record.repo_name.clone()),
-            pr: Some(about.pull_request.pr),
-            ..About::job_id(&about.run)
-        },
-        ..Report::silent(about.run.clone(), outcome)
-    };
+    let told = |outcome| Report::on_command(about, &record, outcome);
     match &note.fate {
         Fate::Waiting => {}
         Fate::Refused

@@ -190,7 +190,7 @@ impl Asked<'_> {
             choice = Choice::Nothing;
         }
         let again = self.wanted.trigger == Trigger::Rerun && choice != Choice::Nothing;
-        if again && !record.may_rerun(now) {
+        if again && !record.note_rerun(now) {
             choice = Choice::Nothing;
         }
         if choice == Choice::Raise {

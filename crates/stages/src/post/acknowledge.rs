@@ -9,7 +9,6 @@ use mirilla_domain::command::{CommandNote, Fate};
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::job::PullRequestRecord;
 use mirilla_domain::request::Verb;
-use mirilla_domain::signal::About;
 use mirilla_ports::ForgeError;
 use mirilla_ports::ledger::{Recorded, Transaction};
 use mirilla_ports::message::CommandMessage;
@@ -49,15 +48,6 @@ pub async fn acknowledge(
     let Some((record, note)) = owed else {
         return Ok(Report::silent(about.run.clone(), STALE));
     };
-    let told = |outcome| Report {
-        about: About {
-            forge: Some(about.pull_request.forge),
-            repo: Some(record.repo_name.clone()),
-            pr: Some(about.pull_request.pr),
-            ..About::job_id(&about.run)
-        },
-        ..Report::silent(about.run.clone(), outcome)
-    };
     if note.verb == Verb::Help {
         help(ports, about, &record).await?;
     }
@@ -83,7 +73,7 @@ pub async fn acknowledge(
         Some(record)
     })
     .await?;
-    Ok(told(outcome).counting_all(calls_left(ports.read)))
+    Ok(Report::on_command(about, &record, outcome).counting_all(calls_left(ports.read)))
 }
 
 fn answered(note: &CommandNote) -> Option<Fate> {

@@ -25,18 +25,6 @@ use crate::report::{Report, STALE};
 
 /// Longer than writing a check takes.
 const CHECK_LEASE: Duration = Duration::from_secs(60);
-/// A check speaks for a job in any state.
-const ANY_STATE: [JobState; 8] = [
-    JobState::Accepted,
-    JobState::Queued,
-    JobState::Collected,
-    JobState::Reviewed,
-    JobState::Posted,
-    JobState::Skipped,
-    JobState::Superseded,
-    JobState::Failed,
-];
-
 /// Makes a job's check say what the ledger says of the job.
 pub async fn check(
     ports: PostPorts<'_>,
@@ -55,7 +43,7 @@ pub async fn check(
         token: ports.entropy.hex(16),
         until: now.plus(CHECK_LEASE),
     };
-    let job = match ports.ledger.claim(id, &ANY_STATE, claim, now).await? {
+    let job = match ports.ledger.claim(id, &JobState::ALL, claim, now).await? {
         Claimed::Granted(job) => *job,
         Claimed::Busy(until) => {
             return Err(StageError::Busy {

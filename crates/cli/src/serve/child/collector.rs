@@ -80,9 +80,7 @@ pub(super) async fn run(
 /// Returns what the collector takes from the operator's policy.
 fn stage_settings(policy: &OperatorPolicy) -> CollectSettings {
     CollectSettings {
-        trusted_bases: policy.trusted_bases.clone(),
         keep_archive: true,
-        caps: policy.caps(),
         policy: policy.clone(),
     }
 }

@@ -535,9 +535,7 @@ impl Host {
 
     fn collect_settings(&self) -> CollectSettings {
         CollectSettings {
-            trusted_bases: self.policy.trusted_bases.clone(),
             keep_archive: self.keep_archive,
-            caps: self.policy.caps(),
             policy: self.policy.clone(),
         }
     }
