@@ -23,6 +23,8 @@ const MAX_TITLE_CHARS: usize = 8_000;
 const MAX_TEXT_CHARS: usize = 8_000;
 const MAX_NAME_CHARS: usize = 300;
 const MAX_SUMMARY_CHARS: usize = 2_000;
+/// No review costs as much; a larger number is not a cost and would read like a commit's name.
+const MAX_COST: PicoUsd = PicoUsd::from_micro(100_000 * 1_000_000);
 
 /// Why a review file cannot be used at all.
 #[derive(Debug, thiserror::Error)]
@@ -138,7 +140,9 @@ pub fn read_review(bytes: &[u8]) -> Result<ReadReview, ReviewFileError> {
             coverage: read_coverage,
             rejected,
             usage: parsed(&file, "usage").unwrap_or_default(),
-            cost: parsed(&file, "cost").unwrap_or(PicoUsd::ZERO),
+            cost: parsed(&file, "cost")
+                .filter(|cost| *cost <= MAX_COST)
+                .unwrap_or(PicoUsd::ZERO),
             model: plain_name(text(&file, "model")),
             prompt_version: plain_name(text(&file, "prompt_version")),
             turns: parsed(&file, "turns").unwrap_or(0),

@@ -3,7 +3,9 @@
 //! A backslash goes before exactly those characters that would mean something where they stand, so that
 //! ordinary prose keeps its look.
 
-use super::inline::Style;
+use std::borrow::Cow;
+
+use super::inline::{MAX_TICKS, Style};
 use super::neutral::Event;
 
 /// Writes the events of one paragraph; [`Event::Break`] becomes a line feed.
@@ -48,6 +50,7 @@ fn one_span(code: &str) -> String {
     if code.trim().is_empty() {
         return String::new();
     }
+    let code = &shorten_ticks(code);
     let ticks = "`".repeat(longest_run(code, '`').saturating_add(1));
     let edge = |c: Option<char>| c == Some('`');
     let spaced = code.starts_with(' ') && code.ends_with(' ');
@@ -57,6 +60,20 @@ fn one_span(code: &str) -> String {
         ""
     };
     format!("{ticks}{pad}{code}{pad}{ticks}")
+}
+
+/// `code` with its runs of backticks short enough that a longer one is still a fence: renderers do not look for
+/// the end of one that is longer than 80.
+fn shorten_ticks(code: &str) -> Cow<'_, str> {
+    if longest_run(code, '`') < MAX_TICKS {
+        return Cow::Borrowed(code);
+    }
+    let mut run = 0_usize;
+    let kept = code.chars().filter(|&c| {
+        run = if c == '`' { run.saturating_add(1) } else { 0 };
+        run < MAX_TICKS
+    });
+    Cow::Owned(kept.collect())
 }
 
 /// Length of the longest run of `c` in `text`.

@@ -14,7 +14,7 @@ const MAX_OPEN: usize = 32;
 const MAX_LINK_TEXT: usize = 400;
 const MAX_LINK_TARGET: usize = 2_000;
 /// Longest run of backticks that can fence a code span.
-const MAX_TICKS: usize = 64;
+pub(super) const MAX_TICKS: usize = 64;
 
 /// A piece of inline Markdown, decoded: no escapes and entities are left in its strings.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ mod checks;
 mod chunk;
 mod contracts;
 mod export;
+mod hostile;
 mod identity;
 mod plan;
 mod price;

@@ -2,6 +2,7 @@
 
 mod bots;
 mod cases;
+pub(crate) mod fragments;
 pub(crate) mod oracle;
 mod property;
 mod readable;
@@ -24,4 +25,10 @@ fn policy() -> TextPolicy {
 fn assert_safe(text: &str) {
     let bad = oracle::violations(text, &[HOST]);
     assert!(bad.is_empty(), "{bad:#?}\nin:\n{text}");
+}
+
+/// How many cases to try: `PROPTEST_CASES`, for a long search, or what a test run has time for.
+pub(crate) fn cases(usual: u32) -> u32 {
+    let wanted = std::env::var("PROPTEST_CASES").ok();
+    wanted.map_or(usual, |count| count.parse().unwrap())
 }

@@ -308,3 +308,12 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: crate::sanitise::cases(400), ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_review_file_whatsoever_breaks_out(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        crate::hostile::judge(&crate::hostile::file(&bytes));
+    }
+}

@@ -4,167 +4,8 @@ use mirilla_domain::sanitise::{self, TextPolicy};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{HOST, assert_safe, policy};
-
-/// Pieces that mean something to a renderer, a forge or a bot, alone or in combination.
-const FRAGMENTS: [&str; 156] = [
-    "@octo",
-    "@acme/team",
-    "#12",
-    "acme/shop#4",
-    "GH-7",
-    "!8",
-    "&9",
-    "$1",
-    "deadbeef1",
-    "fixes ",
-    "closes: ",
-    "https://evil.test/x",
-    "https://docs.example.org/a",
-    "https://github.com/a/b/issues/9",
-    "www.evil.test",
-    "www",
-    ".evil.test",
-    "[issue",
-    ":1]",
-    "ABC-1",
-    "a@b.example",
-    "mailto:a@b.example",
-    "ftp://x.y",
-    "//evil.test",
-    "/approve",
-    "/usr/bin/env",
-    "bors r+",
-    "@dependabot merge",
-    "r? @x",
-    "!merge",
-    "\\",
-    "\\\\",
-    "`",
-    "``",
-    "```",
-    "````",
-    "~~~",
-    "~",
-    "~~",
-    "*",
-    "**",
-    "***",
-    "_",
-    "__",
-    "<",
-    ">",
-    "<b>",
-    "</b>",
-    "<br>",
-    "<!--",
-    "-->",
-    "<!-- mirilla:",
-    "<img src=x>",
-    "<details>",
-    "<script>",
-    "<pre>",
-    "<a href=\"javascript:x\">",
-    "<?php",
-    "<![CDATA[",
-    "<https://evil.test>",
-    "<x@y.test>",
-    "&#64;",
-    "&commat;",
-    "&lt;",
-    "&#35;",
-    "&#x200b;",
-    "&amp;",
-    "&num;1",
-    "&#10;",
-    "&nbsp;",
-    "&",
-    ";",
-    "![",
-    "[",
-    "]",
-    "](",
-    "](https://evil.test)",
-    "](https://docs.example.org/x)",
-    "](javascript:x)",
-    "[x](",
-    "(",
-    ")",
-    "[ref]: https://evil.test",
-    "[^1]",
-    "[^1]: note",
-    "^[note]",
-    "[[wiki]]",
-    "[ ] ",
-    "[x] ",
-    "[!NOTE]",
-    "[issue:1]",
-    "|",
-    "| a | b |",
-    "|---|---|",
-    "| - | - |",
-    "---",
-    "===",
-    "***",
-    "- ",
-    "* ",
-    "+ ",
-    "1. ",
-    "2) ",
-    "> ",
-    ">",
-    "# ",
-    "## x",
-    "####### ",
-    "\n",
-    "\n",
-    "\n",
-    "\n\n",
-    "\n\n",
-    "\n    ",
-    "\n  ",
-    "\n\t",
-    "\n> ",
-    "\n- ",
-    "\n```\n",
-    "\n~~~\n",
-    "\n1. ",
-    "\n| ",
-    " ",
-    " ",
-    " ",
-    "  ",
-    "\t",
-    "\r",
-    "\u{a0}",
-    "\u{202e}",
-    "\u{200b}",
-    "\u{feff}",
-    "\u{2028}",
-    "\0",
-    "\u{fe0f}",
-    "\u{e0041}",
-    "é",
-    "日本",
-    "word",
-    "code",
-    "a",
-    "x_y",
-    "C:\\p",
-    "$x^2$",
-    "$$",
-    "$`",
-    "`$",
-    "::error::",
-    "++",
-    "{+x+}",
-    ":smile:",
-    "'",
-    "\"",
-    "%5",
-    "0123456789",
-    "\u{3000}",
-];
+use super::fragments::FRAGMENTS;
+use super::{HOST, assert_safe, cases, policy};
 
 /// Text glued from fragments and from arbitrary characters.
 fn hostile() -> impl Strategy<Value = String> {
@@ -174,12 +15,6 @@ fn hostile() -> impl Strategy<Value = String> {
         1 => "[ -~]{1,6}",
     ];
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
-}
-
-/// How many cases to try: `PROPTEST_CASES`, for a long search, or what a test run has time for.
-fn cases(usual: u32) -> u32 {
-    let wanted = std::env::var("PROPTEST_CASES").ok();
-    wanted.map_or(usual, |count| count.parse().unwrap())
 }
 
 proptest! {
@@ -234,4 +69,14 @@ fn a_name_that_begins_with_spaces_and_a_pipe_is_no_indented_block() {
 #[test]
 fn the_allowed_host_is_used_by_the_fragments() {
     assert!(FRAGMENTS.iter().any(|fragment| fragment.contains(HOST)));
+}
+
+/// Found by the property of whole review files: no renderer closes a fence of more than 80 backticks.
+#[test]
+fn long_runs_of_backticks_do_not_open_a_code_span() {
+    for length in [63, 64, 65, 80, 81, 300] {
+        let ticks = "`".repeat(length);
+        assert_safe(&sanitise::inline_code(&format!("a{ticks}@octo #1")));
+        assert_safe(&sanitise::body(&format!("`` a{ticks}@octo ``"), &policy()));
+    }
 }
