@@ -19,6 +19,7 @@ mod deliveries;
 mod demo;
 mod doctor_host;
 mod eval;
+mod exits;
 mod kills;
 mod lookups;
 mod runs;
