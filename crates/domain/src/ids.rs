@@ -293,6 +293,13 @@ impl CommitSha {
     }
 }
 
+impl DeliveryId {
+    /// Returns the name of an event that the forge gave none: a hash of what makes it this event.
+    pub fn of_fields(fields: &[&[u8]]) -> Self {
+        Self(hash_fields(fields))
+    }
+}
+
 impl RepoName {
     /// Returns what stands before the first `/`: the account the repository belongs to.
     pub fn owner(&self) -> &str {

@@ -1,7 +1,7 @@
 //! A webhook's bytes: is it the forge's, and what does it ask for?
 //!
-//! [`verify_github`] looks at the raw bytes, before anything is parsed. [`parse_github`] takes what
-//! may be acted on and leaves the rest: a webhook body is a hint, so only ids leave this module.
+//! [`verify_github`] and [`verify_gitlab`] look at the raw bytes, before anything is parsed. [`parse_github`] and
+//! [`parse_gitlab`] take what may be acted on and leave the rest: a webhook body is a hint, so only ids leave this module.
 //!
 //! **Invariant:** nothing of a body is in an error or a log: errors name fields, never values.
 
@@ -9,12 +9,17 @@ mod command;
 mod error;
 mod form;
 mod github;
+mod gitlab;
 mod payload;
 mod signature;
 
 pub use command::{dismissal, find_command};
 pub use error::{FieldProblem, IgnoreReason, WebhookError};
 pub use github::{GithubHeaders, Parsed, parse_github};
+pub use gitlab::{
+    GitlabHeaders, GitlabSecrets, MAX_CLOCK_SKEW, NoGitlabSecret, SigningTokenError, parse_gitlab,
+    verify_gitlab,
+};
 pub use signature::{
     GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM, PreviousSecret, SecretError, Secrets,
     SignatureError, WebhookSecret, sign_github, verify_github,

@@ -374,6 +374,7 @@ async fn believe(
         Err(SignatureError::Missing) => "signature-missing",
         Err(SignatureError::Malformed) => "signature-malformed",
         Err(SignatureError::Mismatch) => "signature-mismatch",
+        Err(SignatureError::Stale) => "signature-stale",
     };
     let answer = IntakeAnswer::new(401, "bad signature", RunOutcome::Rejected, reason);
     Err(answer.counting(Signal::BadSignature).because_of(failure))

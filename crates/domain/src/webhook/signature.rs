@@ -1,4 +1,4 @@
-//! GitHub's signature: HMAC-SHA256 over the raw body, in `X-Hub-Signature-256`.
+//! The secrets of webhooks, and GitHub's signature: HMAC-SHA256 over the raw body, in `X-Hub-Signature-256`.
 //!
 //! <https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries>
 
@@ -6,7 +6,8 @@ use std::fmt;
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
 
 use crate::ids::Timestamp;
 
@@ -35,11 +36,24 @@ impl WebhookSecret {
         Ok(Self(secret.as_bytes().to_vec()))
     }
 
-    fn mac(&self, body: &[u8]) -> Hmac<Sha256> {
+    /// Takes a key that is no text.
+    pub(super) const fn of_bytes(key: Vec<u8>) -> Self {
+        Self(key)
+    }
+
+    /// Returns the MAC over the parts, one after the other.
+    pub(super) fn mac(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
         #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length");
-        mac.update(body);
+        for part in parts {
+            mac.update(part);
+        }
         mac
+    }
+
+    /// Returns whether `given` is this secret, in a time that tells nothing of it, its length included.
+    pub(super) fn is(&self, given: &[u8]) -> bool {
+        Sha256::digest(&self.0).ct_eq(&Sha256::digest(given)).into()
     }
 }
 
@@ -75,19 +89,34 @@ pub struct Secrets {
     pub grace: Duration,
 }
 
+impl Secrets {
+    /// Returns what counts at this moment.
+    pub(super) fn accepted(&self, now: Timestamp) -> impl Iterator<Item = &WebhookSecret> {
+        let previous = self
+            .previous
+            .as_ref()
+            .filter(|previous| now < previous.replaced_at.plus(self.grace))
+            .map(|previous| &previous.secret);
+        std::iter::once(&self.current).chain(previous)
+    }
+}
+
 /// Why a delivery is not believed.
 ///
 /// The answer to the sender is the same for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// The request has no signature.
-    #[error("the request has no signature")]
+    /// The request has neither signature nor token.
+    #[error("the request has no signature and no token")]
     Missing,
-    /// The signature does not have the form `sha256=` and 64 hex digits.
-    #[error("the signature does not have the form `sha256=` and 64 hex digits")]
+    /// The signature does not have the form that the forge gives it: `sha256=` and 64 hex digits, or `v1,` and base64.
+    #[error("the signature does not have the form that the forge gives it")]
     Malformed,
-    /// The signature was made with another secret, or over another body.
-    #[error("the signature does not match")]
+    /// It was signed at another time than now: a request that somebody kept.
+    #[error("the signature is from another time; if the clocks differ, set them")]
+    Stale,
+    /// The signature was made with another secret or over another body, or the token is another one.
+    #[error("the signature or token does not match")]
     Mismatch,
 }
 
@@ -108,14 +137,9 @@ pub fn verify_github(
     let mut signature = [0_u8; 32];
     hex::decode_to_slice(digits, &mut signature).map_err(|_error| SignatureError::Malformed)?;
 
-    let previous = secrets
-        .previous
-        .as_ref()
-        .filter(|previous| now < previous.replaced_at.plus(secrets.grace))
-        .map(|previous| &previous.secret);
-    let accepted = std::iter::once(&secrets.current)
-        .chain(previous)
-        .any(|secret| secret.mac(body).verify_slice(&signature).is_ok());
+    let accepted = secrets
+        .accepted(now)
+        .any(|secret| secret.mac(&[body]).verify_slice(&signature).is_ok());
     if accepted {
         Ok(())
     } else {
@@ -127,7 +151,7 @@ pub fn verify_github(
 pub fn sign_github(secret: &WebhookSecret, body: &[u8]) -> String {
     format!(
         "{PREFIX}{}",
-        hex::encode(secret.mac(body).finalize().into_bytes())
+        hex::encode(secret.mac(&[body]).finalize().into_bytes())
     )
 }
 

@@ -1,5 +1,7 @@
 //! GitHub's own example payloads, and bodies that are not what their header says.
 
+mod gitlab;
+
 use mirilla_casekit::{Case, cases, repo_path};
 use mirilla_domain::request::{Request, Trigger};
 use mirilla_domain::webhook::{
