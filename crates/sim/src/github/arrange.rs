@@ -4,6 +4,7 @@
 
 mod accounts;
 mod pulls;
+mod queue;
 mod repos;
 mod talk;
 

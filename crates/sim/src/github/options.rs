@@ -77,6 +77,7 @@ impl Default for AppOptions {
             ("contents", "read"),
             ("pull_requests", "write"),
             ("checks", "write"),
+            ("merge_queues", "read"),
         ];
         let events = [
             "pull_request",

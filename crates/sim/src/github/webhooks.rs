@@ -170,7 +170,10 @@ impl Github {
             .events
             .iter()
             .any(|wanted| wanted == event);
-        if !wanted || installation.suspended {
+        // An installation from before the App asked for it hears of no queue.
+        let granted =
+            event != "merge_group" || installation.permissions.contains_key("merge_queues");
+        if !wanted || !granted || installation.suspended {
             return;
         }
         let installation = installation.id;

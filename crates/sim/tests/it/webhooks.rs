@@ -297,6 +297,21 @@ fn checks_and_queue_are_told_like_github_does() {
     let group = only(&world);
     like(&group, "merge_group.checks_requested.installation.json");
     assert_eq!(payload(&group)["merge_group"]["head_sha"], queued);
+    let name = payload(&group)["merge_group"]["head_ref"].clone();
+    let branch = name.as_str().unwrap().trim_start_matches("refs/heads/");
+    assert_eq!(gh.tip(REPO, branch).unwrap(), queued);
+    gh.dequeue(REPO, world.pull, "alice", "dequeued").unwrap();
+    let gone = payload(&only(&world));
+    assert_eq!(
+        (&gone["action"], &gone["reason"]),
+        (&json!("destroyed"), &json!("dequeued"))
+    );
+    assert!(gh.tip(REPO, branch).is_err());
+    gh.set_draft(REPO, world.pull, true, "alice").unwrap();
+    assert!(
+        gh.enqueue(REPO, world.pull, "alice").is_err(),
+        "a draft cannot be queued"
+    );
 }
 
 #[test]

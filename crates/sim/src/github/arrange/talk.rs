@@ -308,39 +308,6 @@ impl Github {
         Ok(())
     }
 
-    /// Puts a merge of a pull request's head into the merge queue and returns the queue's commit.
-    pub fn enqueue(&self, full_name: &str, number: u64, by: &str) -> Result<String, StateError> {
-        let mut world = self.world();
-        world.account(by);
-        let now = self.now();
-        let (id, payload, sha) = {
-            let repo = world.repo_named(full_name)?;
-            let pull = repo.pulls.get(&number);
-            let pull = pull.ok_or_else(|| StateError::missing(format!("pull request {number}")))?;
-            let base = repo.base_sha(pull);
-            let message = format!("Merge pull request #{number}");
-            let bot = self.bot();
-            let sha =
-                repo.git
-                    .merge(&base, &pull.head, &message, &bot, "queue@example.test", now)?;
-            let reference = format!("gh-readonly-queue/{}/pr-{number}-{base}", pull.base_ref);
-            let commit = repo.git.commit_info(&sha)?;
-            let payload = json!({
-                "action": "checks_requested",
-                "merge_group": {
-                    "head_sha": sha,
-                    "head_ref": format!("refs/heads/{reference}"),
-                    "base_sha": base,
-                    "base_ref": format!("refs/heads/{}", pull.base_ref),
-                    "head_commit": Show::payload_commit(&commit),
-                },
-            });
-            (repo.id, payload, sha)
-        };
-        self.emit(&mut world, id, "merge_group", by, payload);
-        Ok(sha)
-    }
-
     /// Delivers an event of a check run that the App itself caused.
     pub(crate) fn check_event(&self, world: &mut World, repo: u64, check: u64, action: &str) {
         let bot = self.bot();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Show, maybe_time, node_id, time};
-use crate::github::world::{CheckRun, Repo, Status};
+use crate::github::world::{CheckRun, Pull, Repo, Status};
 
 impl Show<'_> {
     /// Returns a `check-run`.
@@ -71,12 +71,15 @@ impl Show<'_> {
     /// Returns the App's check suite for a commit, as webhooks show it.
     pub(crate) fn check_suite(&self, repo: &Repo, sha: &str, id: u64) -> Value {
         let url = format!("{}/check-suites/{id}", self.repo_url(repo));
-        let pull = repo.pulls.values().find(|pull| pull.head == sha);
+        let with_head = || repo.pulls.values().filter(|pull| pull.head == sha);
+        let is_own = |pull: &&Pull| pull.head_repo == Some(repo.id);
         let runs: Vec<&CheckRun> = repo.checks.iter().filter(|run| run.head == sha).collect();
         let done = !runs.is_empty() && runs.iter().all(|run| run.status == "completed");
-        let own = pull.filter(|pull| pull.head_repo == Some(repo.id));
-        let pulls: Vec<Value> = own
-            .iter()
+        let own = with_head().find(is_own);
+        // As for a run: none that is closed, and none of a fork.
+        let pulls: Vec<Value> = with_head()
+            .filter(is_own)
+            .filter(|pull| pull.open)
             .map(|pull| self.pull_minimal(repo, pull))
             .collect();
         let commit = repo
