@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cause::{Cause, Counted};
 pub use facts::{FileFact, FindingFact, GateFacts, Standing};
-pub use report::{Annotation, CheckReport, Level, MACHINE_LINE};
+pub use report::{Annotation, Basis, CheckReport, Level, MACHINE_LINE, Trust};
 pub(crate) use report::{machine_line, reasons, title};
 
 use crate::code::EndReason;
@@ -130,6 +130,11 @@ impl Verdict {
     /// Returns the verdict about a job that ended without a review.
     pub fn ended(reason: EndReason) -> Self {
         Self::of(vec![Counted::once(Cause::Ended(reason))])
+    }
+
+    /// Returns the verdict about a head of which no job is known.
+    pub fn unknown() -> Self {
+        Self::of(vec![Counted::once(Cause::NoVerdict)])
     }
 
     /// Returns the verdict about a review that nobody judged.

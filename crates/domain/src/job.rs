@@ -14,6 +14,7 @@ use crate::ids::{
     AttemptNo, BranchName, CommitSha, Forge, Generation, InstallationId, JobId, PrNumber,
     PullRequestRef, RepoId, RepoName, ReviewId, Sha256Hex, Timestamp, hash_fields,
 };
+use crate::merge_queue::QueueEntries;
 use crate::settings::{OnInconclusive, Policy};
 use crate::snapshot::PullRequest;
 
@@ -73,6 +74,18 @@ pub struct JobKey {
 }
 
 impl JobKey {
+    /// Returns the key of a pull request as it is now.
+    pub fn of(live: &PullRequest, generation: Generation) -> Self {
+        Self {
+            forge: live.id.forge,
+            repo: live.id.repo,
+            pr: live.id.pr,
+            head: live.head.clone(),
+            base_ref: live.base_ref.clone(),
+            generation,
+        }
+    }
+
     /// Returns the job's id: a hash over the length-prefixed fields.
     pub fn id(&self) -> JobId {
         JobId::from_hash(&hash_fields(&[
@@ -261,6 +274,9 @@ pub struct Job {
     /// The check that speaks for it; nothing if its gate is off, or not known yet.
     #[serde(default)]
     pub check: Option<JobCheck>,
+    /// Whether it ended before anybody read the settings, so that it may need a check.
+    #[serde(default)]
+    pub settings_unread: bool,
     /// Who works on it.
     pub claim: Option<Claim>,
     /// Not to be read before this moment.
@@ -298,6 +314,7 @@ impl Job {
             sponsored: false,
             by_outsider: false,
             check: None,
+            settings_unread: false,
             claim: None,
             due_at,
             created_at: now,
@@ -322,6 +339,7 @@ impl Job {
             merge_base: None,
             findings_sha256: None,
             check: None,
+            settings_unread: false,
             claim: None,
             due_at,
             updated_at: now,
@@ -329,9 +347,14 @@ impl Job {
         }
     }
 
-    /// Returns whether a check of the job is still to be written.
+    /// Returns whether a check of the job is still to be written, or may have to be.
     pub fn is_check_open(&self) -> bool {
-        self.check.as_ref().is_some_and(|check| !check.written)
+        self.settings_unread || self.check.as_ref().is_some_and(|check| !check.written)
+    }
+
+    /// Returns whether somebody read the settings for it: only a collector does before there is a review.
+    pub const fn is_collected(&self) -> bool {
+        self.merge_base.is_some()
     }
 
     /// Returns what the gate says of the job; nothing as long as it runs. Only a posted review has a verdict
@@ -364,6 +387,9 @@ pub struct JobCheck {
     /// What the gate says of the review, once it is decided.
     #[serde(default)]
     pub verdict: Option<Verdict>,
+    /// Whether one that runs may stand on the forge. It is noted before it is written.
+    #[serde(default)]
+    pub begun: bool,
     /// Whether what the job came to stands on the forge, or never can.
     #[serde(default)]
     pub written: bool,
@@ -382,6 +408,7 @@ impl JobCheck {
             },
             on_inconclusive: policy.on_inconclusive,
             verdict: None,
+            begun: false,
             written: false,
         })
     }
@@ -418,6 +445,9 @@ pub struct PullRequestRecord {
     /// When its check was run again by hand, lately.
     #[serde(default)]
     pub reruns: Vec<Timestamp>,
+    /// Commits of merge queues that hold its change, lately.
+    #[serde(default)]
+    pub queued: QueueEntries,
     /// When anything was last heard of it.
     pub touched_at: Timestamp,
     /// Counts changes; a write names the version it saw.
@@ -445,6 +475,7 @@ impl PullRequestRecord {
             commands: Commands::new(),
             helped_at: None,
             reruns: Vec::new(),
+            queued: QueueEntries::new(),
             touched_at: now,
             version: 0,
         }
@@ -539,13 +570,13 @@ mod tests {
         let name = RepoName::parse("acme/shop").unwrap();
         let job = Job::accepted(key, name, None, at(20), at(0));
         let mut row = serde_json::to_value(&job).unwrap();
-        for field in ["sponsored", "by_outsider", "check"] {
+        for field in ["sponsored", "by_outsider", "check", "settings_unread"] {
             row.as_object_mut().unwrap().remove(field).unwrap();
         }
         assert_eq!(serde_json::from_value::<Job>(row).unwrap(), job);
         let record = PullRequestRecord::new(job.key.pull_request(), job.repo_name, None, at(0));
         let mut row = serde_json::to_value(&record).unwrap();
-        for field in ["paused", "commands", "helped_at", "reruns"] {
+        for field in ["paused", "commands", "helped_at", "reruns", "queued"] {
             row.as_object_mut().unwrap().remove(field).unwrap();
         }
         assert_eq!(

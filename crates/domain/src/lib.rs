@@ -27,6 +27,7 @@ pub mod gate;
 pub mod ids;
 pub mod job;
 pub mod marker;
+pub mod merge_queue;
 pub mod money;
 pub mod plan;
 pub mod price;

@@ -12,7 +12,7 @@ mod coverage;
 mod review;
 mod words;
 
-pub(crate) use check::{CheckWords, check};
+pub(crate) use check::{CheckWords, Declined, check};
 pub(crate) use comment::comment;
 pub(crate) use review::{ReviewBody, review_body};
 pub(crate) use words::Words;

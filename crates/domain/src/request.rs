@@ -87,10 +87,21 @@ pub enum Request {
         /// What we called the run, if the forge told us.
         external_id: String,
     },
+    /// Someone pressed "re-run all" on our checks of a commit.
+    SuiteRerun {
+        /// The commit whose checks they are.
+        sha: CommitSha,
+        /// Pull requests with that head, as far as the webhook says; it names none of forks.
+        prs: Vec<PrNumber>,
+    },
     /// A merge queue asks for a verdict.
     MergeGroup {
         /// The queue's temporary commit.
         sha: CommitSha,
+        /// The queue's branch, whose name holds the base branch and the pull request.
+        branch: BranchName,
+        /// That pull request.
+        pr: PrNumber,
     },
     /// The pull request was closed or merged.
     Closed {
@@ -108,6 +119,7 @@ impl Request {
             Self::Review { .. } => "review",
             Self::Command { .. } => "command",
             Self::CheckRerun { .. } => "check-rerun",
+            Self::SuiteRerun { .. } => "suite-rerun",
             Self::MergeGroup { .. } => "merge-group",
             Self::Closed { .. } => "closed",
             Self::Uninstalled => "uninstalled",

@@ -9,6 +9,7 @@
 
 use crate::checks::Check;
 use crate::code::{DropReason, RejectReason};
+use crate::gate::{Ruling, Trust};
 use crate::ids::{AttemptNo, Forge, JobId, PrNumber, RepoName};
 use crate::job::{Job, JobState};
 use crate::money::{PicoUsd, Purse, Usage};
@@ -146,6 +147,18 @@ pub enum Signal {
     Reviewed {
         /// How it ended.
         outcome: Outcome,
+    },
+    /// A gate judged a change.
+    Judged {
+        /// What it says.
+        ruling: Ruling,
+    },
+    /// A pass rests on something beside a reading of the change.
+    PassOnTrust {
+        /// On what.
+        trust: Trust,
+        /// How many files or findings.
+        count: u64,
     },
     /// Findings came in.
     Found {

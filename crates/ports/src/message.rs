@@ -2,9 +2,9 @@
 //!
 //! **Invariant:** a message holds ids, keys and rights to objects, never content.
 
-use mirilla_domain::command;
-use mirilla_domain::ids::{AttemptNo, CommentId, JobId, PullRequestRef};
+use mirilla_domain::ids::{AttemptNo, CommentId, CommitSha, JobId, PullRequestRef};
 use mirilla_domain::request::CommentPlace;
+use mirilla_domain::{command, merge_queue};
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::Grants;
@@ -31,6 +31,9 @@ pub enum Message {
     /// Tell the author of a command that it was obeyed.
     #[serde(rename = "acknowledge.v1")]
     AcknowledgeV1(CommandMessage),
+    /// Repeat a pull request's verdict on the commit of a merge queue.
+    #[serde(rename = "merge-group.v1")]
+    MergeGroupV1(GroupMessage),
     /// Read a snapshot.
     #[serde(rename = "review.v1")]
     ReviewV1 {
@@ -87,11 +90,34 @@ impl CommandMessage {
     }
 }
 
+/// Which commit of a merge queue a message is about. Everything else stands in the ledger or on the forge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupMessage {
+    /// The id under which the work is logged and counted: [`merge_queue::run_id`].
+    pub run: JobId,
+    /// The pull request whose change the commit holds.
+    pub pull_request: PullRequestRef,
+    /// The queue's commit.
+    pub sha: CommitSha,
+}
+
+impl GroupMessage {
+    /// Names a commit.
+    pub fn new(pull_request: PullRequestRef, sha: CommitSha) -> Self {
+        Self {
+            run: merge_queue::run_id(&pull_request, &sha),
+            pull_request,
+            sha,
+        }
+    }
+}
+
 impl Message {
-    /// Returns the job the message is about; for a command, the id of its run.
+    /// Returns the job the message is about; for a command or a merge queue, the id of its run.
     pub const fn job(&self) -> &JobId {
         match self {
             Self::CommandV1(about) | Self::AcknowledgeV1(about) => &about.run,
+            Self::MergeGroupV1(about) => &about.run,
             Self::CollectV1 { job }
             | Self::ProbeV1 { job }
             | Self::ReviewV1 { job, .. }
@@ -104,6 +130,7 @@ impl Message {
     pub const fn pull_request(&self) -> Option<&PullRequestRef> {
         match self {
             Self::CommandV1(about) | Self::AcknowledgeV1(about) => Some(&about.pull_request),
+            Self::MergeGroupV1(about) => Some(&about.pull_request),
             Self::CollectV1 { .. }
             | Self::ProbeV1 { .. }
             | Self::ReviewV1 { .. }

@@ -262,7 +262,7 @@ async fn unread_check(
     if reason != EndReason::Paused && (settings.policy.gate == Gate::Off || !live.open) {
         return Ok(None);
     }
-    let rev = trusted_rev(settings, live);
+    let rev = trusted_rev(&settings.policy, live);
     let files = ports
         .forge
         .files(&live.repo_name, rev, &[SETTINGS_FILE])
@@ -274,8 +274,8 @@ async fn unread_check(
 }
 
 /// Returns where settings and rules are read: never at the head.
-fn trusted_rev<'l>(settings: &CollectSettings, live: &'l PullRequest) -> &'l str {
-    if live.is_into_trusted(&settings.policy.trusted_bases) {
+pub(crate) fn trusted_rev<'l>(policy: &OperatorPolicy, live: &'l PullRequest) -> &'l str {
+    if live.is_into_trusted(&policy.trusted_bases) {
         live.base.as_str()
     } else {
         live.default_branch.as_str()
@@ -331,7 +331,7 @@ async fn snapshot(
     live: &PullRequest,
 ) -> Result<(Option<Taken>, PullRequest), StageError> {
     let fetched = ports.forge.diff(live).await?;
-    let rev = trusted_rev(settings, live);
+    let rev = trusted_rev(&settings.policy, live);
     let archive = keep_archive(ports, settings, live).await?;
     let read_at = ports.clock.now();
     let (files, again) = ports

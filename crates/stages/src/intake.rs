@@ -13,11 +13,12 @@
 //! **Invariant:** nothing is read from or written to a store before the signature is believed and
 //! the account is known; intake holds no forge token and calls no forge.
 
-mod command;
 mod decide;
 mod incoming;
 mod log;
+mod note;
 mod secrets;
+mod suite;
 mod write;
 
 use std::error::Error;
@@ -33,12 +34,14 @@ use mirilla_domain::webhook::{
     GithubHeaders, IgnoreReason, MAX_BODY_BYTES, Parsed, SignatureError, WebhookError,
     parse_github, verify_github,
 };
-use mirilla_ports::message::CommandMessage;
+use mirilla_ports::message::{CommandMessage, GroupMessage, Message};
+use mirilla_ports::queue::QueueName;
 use mirilla_ports::{Clock, Ledger, LedgerError, QueueSend};
 
 pub(crate) use decide::Wanted;
 pub use incoming::{EnvelopeError, IncomingWebhook};
 pub use log::log;
+use note::Noting;
 pub use secrets::{FixedSecrets, SecretCache};
 pub(crate) use write::Asked;
 use write::{Known, Outcome};
@@ -243,10 +246,11 @@ impl IntakeAnswer {
 
 fn about(delivery: &Delivery) -> About {
     let pr = match &delivery.request {
-        Request::Review { pr, .. } | Request::Command { pr, .. } | Request::Closed { pr } => {
-            Some(*pr)
-        }
-        Request::CheckRerun { .. } | Request::MergeGroup { .. } | Request::Uninstalled => None,
+        Request::Review { pr, .. }
+        | Request::Command { pr, .. }
+        | Request::MergeGroup { pr, .. }
+        | Request::Closed { pr } => Some(*pr),
+        Request::CheckRerun { .. } | Request::SuiteRerun { .. } | Request::Uninstalled => None,
     };
     About {
         forge: Some(delivery.origin.forge),
@@ -341,7 +345,8 @@ pub fn acts_on(event: &str, action: &str) -> bool {
             action,
             "opened" | "synchronize" | "reopened" | "ready_for_review" | "edited"
         ),
-        "check_run" => action == "rerequested",
+        "check_run" | "check_suite" => action == "rerequested",
+        "merge_group" => action == "checks_requested",
         "issue_comment" | "pull_request_review_comment" => action == "created",
         _ => false,
     }
@@ -436,14 +441,21 @@ async fn act(
             verb,
             author,
         } => {
-            let given = command::Given {
-                about: CommandMessage::new(pull_request(pr), *place, *comment),
-                verb: *verb,
-                author: *author,
+            // What the webhook says about a command is a hint: here it is counted and noted, and nothing
+            // else follows from it. A storm of commands ends here, before any call to a forge.
+            let about = CommandMessage::new(pull_request(pr), *place, *comment);
+            let noting = Noting {
+                pull_request: about.pull_request,
                 repo_name: &repository.name,
                 installation: origin.installation,
+                queue: QueueName::Collect,
+                message: Message::CommandV1(about),
             };
-            command::record(ports, delivery, given).await
+            note::record(ports, delivery, noting, |record, now| {
+                let commands = &mut record.commands;
+                commands.admit(*place, *comment, *verb, *author, now)
+            })
+            .await
         }
         Request::CheckRerun { sha, external_id } => {
             let place = (origin.forge, repository.id);
@@ -468,7 +480,36 @@ async fn act(
             };
             write::review(ports, delivery, asked).await
         }
-        Request::MergeGroup { .. } | Request::Closed { .. } | Request::Uninstalled => {
+        Request::SuiteRerun { sha, prs } => {
+            let pull_requests: Vec<_> = prs.iter().map(pull_request).collect();
+            let about = suite::Suite {
+                sha,
+                pull_requests: &pull_requests,
+                repo_name: &repository.name,
+                installation: origin.installation,
+                debounce: settings.debounce,
+            };
+            match suite::record(ports, delivery, about).await {
+                Some(done) => done,
+                None => return IntakeAnswer::ignored(IgnoreReason::Kind),
+            }
+        }
+        Request::MergeGroup { sha, branch, pr } => {
+            // Hints, too: the poster asks the forge before it writes anything.
+            let about = GroupMessage::new(pull_request(pr), sha.clone());
+            let noting = Noting {
+                pull_request: about.pull_request,
+                repo_name: &repository.name,
+                installation: origin.installation,
+                queue: QueueName::Post,
+                message: Message::MergeGroupV1(about),
+            };
+            note::record(ports, delivery, noting, |record, now| {
+                record.queued.admit(branch, sha, now)
+            })
+            .await
+        }
+        Request::Closed { .. } | Request::Uninstalled => {
             return IntakeAnswer::ignored(IgnoreReason::Kind);
         }
     };

@@ -62,14 +62,7 @@ pub async fn follow(
     let record = known.unwrap_or_else(|| {
         PullRequestRecord::new(live.id, live.repo_name.clone(), installation, now)
     });
-    let key = JobKey {
-        forge: live.id.forge,
-        repo: live.id.repo,
-        pr: live.id.pr,
-        head: live.head.clone(),
-        base_ref: live.base_ref.clone(),
-        generation: record.generation,
-    };
+    let key = JobKey::of(live, record.generation);
     let successor = if live.open && !live.draft && !record.paused {
         match ledger.job(&key.id()).await? {
             None => Some(Job::accepted(

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** repository and installation come from the ledger's row, never from who asks; and a
 //! token that writes is made for a job whose work is not over or whose check is still to be written, or to
-//! answer a command that was obeyed.
+//! answer a command that was obeyed or a merge queue that waits.
 
 use mirilla_domain::ids::{Forge, InstallationId, JobId, PullRequestRef, RepoId};
 use mirilla_domain::signal::Signal;
@@ -53,7 +53,7 @@ pub async fn place(
 }
 
 /// A pull request that the ledger knows may be read: somebody commented there. It is written to only to
-/// tell somebody that a command was obeyed.
+/// tell somebody that a command was obeyed, or a merge queue what the verdict is.
 async fn of_pull_request(
     ledger: &dyn Ledger,
     id: &PullRequestRef,
@@ -64,7 +64,8 @@ async fn of_pull_request(
         .await
         .map_err(|error| NoToken::unavailable(error.to_string()))?
         .ok_or(NoToken::NoJob)?;
-    if reach == Reach::Write && !record.commands.owes_an_answer() {
+    let is_owed = record.commands.owes_an_answer() || record.queued.open().next().is_some();
+    if reach == Reach::Write && !is_owed {
         return Err(NoToken::NoJob);
     }
     Ok(Place {

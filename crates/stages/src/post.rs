@@ -8,6 +8,7 @@ mod apply;
 mod check;
 mod count;
 mod declines;
+mod group;
 mod keep;
 mod lease;
 
@@ -25,7 +26,7 @@ use mirilla_domain::redact::{Haystack, Redactor};
 use mirilla_domain::review::Outcome;
 use mirilla_domain::settings::{BrokenSettings, OperatorPolicy, Policy};
 use mirilla_domain::signal::{OddFindings, Signal};
-use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, TrustedFiles};
+use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, TRUSTED_PATHS, TrustedFiles};
 use mirilla_ports::forge::FetchedDiff;
 use mirilla_ports::ledger::{Claimed, Transaction};
 use mirilla_ports::message::Message;
@@ -35,13 +36,14 @@ use mirilla_ports::{
     Ledger, QueueSend,
 };
 
-use crate::collect::{calls_left, subject};
+use crate::collect::{calls_left, subject, trusted_rev};
 use crate::error::StageError;
 use crate::live;
 use crate::report::{Report, STALE};
 use crate::review::{effective_policy, read_json};
 pub use acknowledge::acknowledge;
 pub use check::check;
+pub use group::merge_group;
 
 /// Largest findings file that is looked at: one byte more than the plan's own bound, so that a file past
 /// it is told apart from one within.
@@ -264,7 +266,7 @@ impl Posting<'_> {
                 }
             },
         };
-        let record = lease::take(self.ports, &self.job).await?;
+        let record = lease::take(self.ports, (&self.job).into()).await?;
         self.last_review = record.last_posted.map(|posted| posted.review_id);
         self.paused = record.paused;
         let read = Read {
@@ -275,7 +277,7 @@ impl Posting<'_> {
         if let Err(StageError::Forge(ForgeError::Forbidden { .. })) = done {
             done = self.end(JobState::Failed, EndReason::WriteForbidden).await;
         }
-        lease::give_up(self.ports, &self.job).await?;
+        lease::give_up(self.ports, (&self.job).into()).await?;
         done.map(|report| Ran::Ended(report.counting_all(unreadable)))
     }
 
@@ -310,17 +312,18 @@ impl Posting<'_> {
             return self.read_again().await;
         }
         let (mut plan, body_only, policy) = self.decide(&live, read).await?;
+        let counted = count::of_plan(&plan, review);
         self.judged = plan.check.take();
         if let (Some(report), Some(check)) = (&self.judged, JobCheck::of(&live, &policy)) {
             // One name for its whole life: a second one would leave the first running.
-            let begun = self.job.check.as_ref().map(|begun| begun.name);
+            let before = self.job.check.as_ref();
             self.job.check = Some(JobCheck {
-                name: begun.unwrap_or(check.name),
+                name: before.map_or(check.name, |before| before.name),
+                begun: before.is_some_and(|before| before.begun),
                 verdict: Some(report.verdict.clone()),
                 ..check
             });
         }
-        let counted = count::of_plan(&plan, review);
         let report = apply::apply(self, &live, plan, body_only).await?;
         Ok(report.counting_all(counted))
     }
@@ -435,7 +438,7 @@ impl Posting<'_> {
             .existing(&live.repo_name, live.id.pr)
             .await?;
         declines::read(self.ports, live, &mut existing).await?;
-        let trusted = self.trusted_files().await?;
+        let trusted = self.trusted_files(live).await?;
         let policy = effective_policy(&self.settings.policy, &trusted);
         let notes = settings_notes(&policy);
         let facts = JobFacts {
@@ -491,14 +494,16 @@ impl Posting<'_> {
         }
     }
 
-    /// Returns settings and rules of the snapshot; without one the operator's policy stands alone.
-    async fn trusted_files(&self) -> Result<TrustedFiles, StageError> {
+    /// Returns settings and rules of the snapshot; without one they are read where a collector would have:
+    /// a change that nobody could collect is held to the same settings.
+    async fn trusted_files(&self, live: &PullRequest) -> Result<TrustedFiles, StageError> {
+        let read = self.ports.read;
         match read_json(self.ports.artifacts, &Keys::rules(&self.job.id), "rules").await {
             Ok(files) => Ok(files),
-            Err(StageError::Artifact(ArtifactError::NotFound { .. })) => Ok(TrustedFiles {
-                commit: self.job.key.head.clone(),
-                files: Vec::new(),
-            }),
+            Err(StageError::Artifact(ArtifactError::NotFound { .. })) => {
+                let rev = trusted_rev(&self.settings.policy, live);
+                Ok(read.files(&live.repo_name, rev, TRUSTED_PATHS).await?)
+            }
             Err(error) => Err(error),
         }
     }

@@ -59,14 +59,19 @@ impl Report {
         record: &PullRequestRecord,
         outcome: &'static str,
     ) -> Self {
+        Self::on_run(&about.run, record, outcome)
+    }
+
+    /// Returns a report on work for a pull request that no job is about.
+    pub(crate) fn on_run(run: &JobId, record: &PullRequestRecord, outcome: &'static str) -> Self {
         Self {
             about: About {
-                forge: Some(about.pull_request.forge),
+                forge: Some(record.pull_request.forge),
                 repo: Some(record.repo_name.clone()),
-                pr: Some(about.pull_request.pr),
-                ..About::job_id(&about.run)
+                pr: Some(record.pull_request.pr),
+                ..About::job_id(run)
             },
-            ..Self::silent(about.run.clone(), outcome)
+            ..Self::silent(run.clone(), outcome)
         }
     }
 

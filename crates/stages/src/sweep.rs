@@ -19,7 +19,7 @@ use mirilla_domain::command::Fate;
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::job::{Job, JobState, PullRequestRecord};
 use mirilla_domain::signal::{About, RunOutcome, Signal};
-use mirilla_ports::message::{CommandMessage, Message};
+use mirilla_ports::message::{CommandMessage, GroupMessage, Message};
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::{
     Artifacts, Clock, Ledger, LedgerError, MeterSweep, QueueDepth, QueueSend, ReviewLeases,
@@ -216,10 +216,21 @@ async fn send_probes(
     let since = now.minus(settings.probe_window);
     for record in ports.ledger.touched(since, settings.limit).await? {
         send_commands(ports, &record, now).await?;
-        let Some(id) = record.last_job else { continue };
-        let Some(job) = ports.ledger.job(&id).await? else {
-            continue;
+        let job = match &record.last_job {
+            Some(id) => ports.ledger.job(id).await?,
+            None => None,
         };
+        let has_verdict = job.as_ref().is_none_or(|job| job.state.is_terminal());
+        for entry in record.queued.overdue(now, has_verdict) {
+            let about = GroupMessage::new(record.pull_request, entry.sha.clone());
+            let message = Message::MergeGroupV1(about);
+            ports
+                .queue
+                .send(QueueName::Post, &message, Duration::ZERO)
+                .await?;
+        }
+        let Some(job) = job else { continue };
+        let id = job.id.clone();
         if job.state.is_terminal() && job.is_check_open() {
             let message = Message::CheckV1 { job: id.clone() };
             ports

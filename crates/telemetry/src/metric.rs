@@ -102,6 +102,8 @@ metrics! {
     CallsOverBound => "calls_over_bound", Count, SUM, "Calls that cost more than was set aside: prices or books disagree with the provider's.";
     // What was found and posted.
     Reviews => "reviews", Count, &[&["outcome"], &[]], "Posted reviews by how they ended.";
+    Verdicts => "verdicts", Count, &[&["ruling"], &[]], "Verdicts of a gate, by what they say.";
+    PassesOnTrust => "passes_on_trust", Count, &[&["trust"], &[]], "Files that were carried over, and findings that somebody declined, where the gate passes.";
     Findings => "findings", Count, &[&["source"], &[]], "Findings that came in, of the model and of the fixed checks.";
     FindingsPosted => "findings_posted", Count, SUM, "Findings posted as comments.";
     FindingsInBody => "findings_in_body", Count, SUM, "Findings named in a review's body only.";

@@ -89,6 +89,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         } => post::post(ports, &state.settings, &job, attempt, findings.as_deref()).await,
         Message::AcknowledgeV1(about) => post::acknowledge(ports, &about).await,
         Message::CheckV1 { job } => post::check(ports, &state.settings, &job).await,
+        Message::MergeGroupV1(about) => post::merge_group(ports, &state.settings, &about).await,
         other => Ok(Report::silent(other.job().clone(), NOT_FOR_THIS_STAGE)),
     }
 }

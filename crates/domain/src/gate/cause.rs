@@ -41,6 +41,8 @@ pub enum Cause {
     Outcome(Outcome),
     /// The job ended without a review.
     Ended(EndReason),
+    /// No verdict about the pull request's head is known.
+    NoVerdict,
     /// Another open pull request with the same head is not read yet.
     OtherUnread,
     /// Another open pull request with the same head does not pass.
@@ -80,6 +82,7 @@ impl Cause {
             | Self::CommentsCut
             | Self::SettingsBroken
             | Self::NothingChanged
+            | Self::NoVerdict
             | Self::OtherUnread => Ruling::Inconclusive,
         }
     }
@@ -107,6 +110,7 @@ impl Cause {
             Self::Outcome(Outcome::Failed) => "failed",
             Self::Outcome(Outcome::Superseded) => "superseded",
             Self::Ended(reason) => reason.as_str(),
+            Self::NoVerdict => "no-verdict",
             Self::OtherUnread => "other-unread",
             Self::Other(Ruling::Pass) => "other-pass",
             Self::Other(Ruling::Inconclusive) => "other-inconclusive",
@@ -141,6 +145,7 @@ impl Cause {
             Self::Outcome(Outcome::Failed) => "no file was read",
             Self::Outcome(Outcome::Superseded) => "the review was given up",
             Self::Ended(reason) => reason.explain(),
+            Self::NoVerdict => "no verdict about the pull request's head is known",
             Self::OtherUnread => "another open pull request has the same head and is not read yet",
             Self::Other(Ruling::Pass) => "another open pull request with the same head passes",
             Self::Other(Ruling::Inconclusive) => {
@@ -165,6 +170,7 @@ impl Cause {
             | Self::CommentsCut
             | Self::SettingsBroken
             | Self::NothingChanged
+            | Self::NoVerdict
             | Self::Outcome(_)
             | Self::Ended(_) => "",
         }

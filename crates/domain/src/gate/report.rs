@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, Conclusion, Counted, Ruling, Verdict};
+use crate::escape;
 use crate::settings::OnInconclusive;
 
 /// How the one machine-readable line of a summary begins: an HTML comment, followed by one JSON object.
@@ -61,6 +62,81 @@ pub struct CheckReport {
     pub summary: String,
     /// Open findings on lines.
     pub annotations: Vec<Annotation>,
+    /// What it rests on, for the log; nothing if no change was read for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+}
+
+/// What a verdict rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Basis {
+    /// Changed files.
+    pub files: usize,
+    /// Those that were read for it, or carried over.
+    pub read: usize,
+    /// Those of them that an earlier review had read, at exactly these bytes.
+    pub carried: usize,
+    /// Those that were left out.
+    pub skipped: usize,
+    /// Findings that do not count because somebody declined them.
+    pub declined: usize,
+    /// Who did, each once. A forge's login.
+    pub declined_by: Vec<String>,
+}
+
+impl Basis {
+    /// Returns how much of it is not a reading: work of an earlier run, or a person's word.
+    pub const fn of(&self, trust: Trust) -> usize {
+        match trust {
+            Trust::Carried => self.carried,
+            Trust::Declined => self.declined,
+        }
+    }
+}
+
+/// What a pass may rest on beside a reading of the change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Trust {
+    /// Files that an earlier review read.
+    Carried,
+    /// Findings that somebody declined.
+    Declined,
+}
+
+impl Trust {
+    /// Every kind.
+    pub const ALL: [Self; 2] = [Self::Carried, Self::Declined];
+
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Carried => "carried",
+            Self::Declined => "declined",
+        }
+    }
+}
+
+impl std::fmt::Display for Basis {
+    /// Writes it for a line of the log: `files=3 read=2 carried=1 skipped=1 declined=1 by wanda`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            files,
+            read,
+            carried,
+            skipped,
+            declined,
+            ..
+        } = self;
+        write!(
+            f,
+            "files={files} read={read} carried={carried} skipped={skipped} declined={declined}"
+        )?;
+        for (at, login) in self.declined_by.iter().enumerate() {
+            let before = if at == 0 { " by " } else { ", " };
+            write!(f, "{before}{}", escape::terminal(login))?;
+        }
+        Ok(())
+    }
 }
 
 impl CheckReport {
@@ -73,6 +149,7 @@ impl CheckReport {
             verdict,
             on_inconclusive,
             annotations: Vec::new(),
+            basis: None,
         }
     }
 

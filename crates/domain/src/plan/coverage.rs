@@ -138,6 +138,12 @@ impl CoverageReport {
             .count()
     }
 
+    /// Returns how many files were left out.
+    pub fn skipped(&self) -> usize {
+        let left_out = |file: &&FileCoverage| matches!(file.state, FileState::Skipped(_));
+        self.files.iter().filter(left_out).count()
+    }
+
     /// Returns what the coverage amounts to, however good the review file calls itself.
     pub fn outcome(&self, review: Option<&ReadReview>) -> Outcome {
         let Some(read) = review else {

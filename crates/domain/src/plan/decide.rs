@@ -79,7 +79,9 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         max_bytes: MAX_BODY_BYTES.saturating_sub(line.len()).saturating_sub(2),
     });
     let body = format!("{text}\n\n{line}");
-    let check = check(input, &known, &coverage, outcome, &items, &current, &words);
+    let declined = declined(&known, &drafts, &current);
+    let said = (items.as_slice(), declined.as_slice());
+    let check = check(input, &known, &coverage, outcome, said, &current, &words);
 
     let action = act(input, &known, &items, comments, &body);
     let delete_pending = match action {
@@ -107,7 +109,7 @@ fn check(
     known: &Known<'_>,
     coverage: &CoverageReport,
     outcome: Outcome,
-    items: &[Item],
+    (items, declined): (&[Item], &[render::Declined<'_>]),
     current: &BTreeSet<Fingerprint>,
     words: &Words<'_>,
 ) -> Option<CheckReport> {
@@ -144,8 +146,51 @@ fn check(
         threshold: policy.gate.fails_at(),
         coverage,
         items,
+        declined,
         words,
     }))
+}
+
+/// Returns what people who may do so declined: findings of this run, then those of earlier ones that still
+/// stand and about which this run says nothing.
+fn declined<'d>(
+    known: &'d Known<'_>,
+    drafts: &'d [Draft<'_>],
+    current: &BTreeSet<Fingerprint>,
+) -> Vec<render::Declined<'d>> {
+    let said_now = drafts.iter().filter_map(|draft| {
+        let own = draft.identities.get(..draft.own_identities)?;
+        let dropped = matches!(
+            draft.fate,
+            Some(ItemFate::Dropped {
+                reason: DropReason::Declined,
+                ..
+            })
+        );
+        let decline = known.decline(own, draft.severity).filter(|_| dropped)?;
+        let line = draft.shown_line().map_or(0, |(_, line)| line);
+        Some(render::Declined {
+            severity: draft.severity,
+            title: draft.title,
+            category: draft.category,
+            path: &draft.path,
+            line: (line > 0).then_some(line),
+            by: decline.by,
+            reason: decline.reason,
+        })
+    });
+    let said_before = known
+        .standing_declined(current)
+        .map(|(comment, decline)| render::Declined {
+            severity: comment.severity,
+            title: "",
+            category: "an earlier finding",
+            path: comment.path,
+            line: comment.line,
+            by: decline.by,
+            reason: decline.reason,
+        });
+    said_now.chain(said_before).collect()
 }
 
 /// A file that answers another job, try or head says nothing about this one.

@@ -22,6 +22,8 @@ pub(super) struct KnownComment<'a> {
     pub(super) fingerprint: Fingerprint,
     pub(super) severity: Severity,
     pub(super) path: &'a str,
+    /// Its line now, if it still has one.
+    pub(super) line: Option<u32>,
     /// Its thread, where the forge told.
     pub(super) thread: Option<&'a ExistingThread>,
     /// Whether the line it was about is no longer part of the diff.
@@ -47,8 +49,19 @@ pub(super) struct Known<'a> {
     /// Begun and never submitted.
     pub(super) pending: Vec<ReviewId>,
     recorded: Option<&'a BTreeSet<Fingerprint>>,
-    /// What people who may do so declined, and how bad it was when they saw it.
-    declined: BTreeMap<Fingerprint, Severity>,
+    /// What people who may do so declined.
+    declined: BTreeMap<Fingerprint, Decline<'a>>,
+}
+
+/// A finding that somebody who may do so declined.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decline<'a> {
+    /// How bad it was when they saw it.
+    pub(super) severity: Severity,
+    /// Who: the account that wrote the answer, as the forge names it.
+    pub(super) by: &'a str,
+    /// Why. Untrusted text on one line.
+    pub(super) reason: &'a str,
 }
 
 impl<'a> Known<'a> {
@@ -80,6 +93,7 @@ impl<'a> Known<'a> {
                 fingerprint: said.fingerprint,
                 severity: said.severity,
                 path: &comment.path,
+                line: comment.line,
                 thread,
                 outdated: comment.line.is_none() || thread.is_some_and(|thread| thread.outdated),
             });
@@ -93,33 +107,52 @@ impl<'a> Known<'a> {
 
     /// Takes the dismissals that count: of somebody who may write and has no part in the change, about the
     /// comment of ours that opened their thread.
-    fn add_declines(&mut self, input: &PlanInput<'_>) {
-        let answers: BTreeMap<CommentId, CommentId> = input
+    fn add_declines(&mut self, input: &PlanInput<'a>) {
+        let answers: BTreeMap<CommentId, (CommentId, &'a str)> = input
             .existing
             .comments
             .iter()
-            .filter(|one| !one.ours && !one.edited && dismissal(&one.body).is_some())
-            .filter_map(|one| Some((one.id, one.in_reply_to?)))
+            .filter(|one| !one.ours && !one.edited)
+            .filter_map(|one| Some((one.id, (one.in_reply_to?, dismissal(&one.body)?))))
             .collect();
         for said in &input.existing.dismissals {
             let counts = said.may_write && (!said.wrote_change || input.policy.self_dismiss);
-            let about = answers.get(&said.comment);
-            let seen = about.and_then(|id| self.comments.iter().find(|one| one.id == *id));
-            if let Some(seen) = seen.filter(|_| counts) {
-                let worst = self
-                    .declined
-                    .entry(seen.fingerprint.clone())
-                    .or_insert(seen.severity);
-                *worst = seen.severity.max(*worst);
+            let Some((about, reason)) = answers.get(&said.comment).filter(|_| counts) else {
+                continue;
+            };
+            let Some(seen) = self.comments.iter().find(|one| one.id == *about) else {
+                continue;
+            };
+            let decline = Decline {
+                severity: seen.severity,
+                by: &said.by,
+                reason,
+            };
+            let known = self
+                .declined
+                .entry(seen.fingerprint.clone())
+                .or_insert(decline);
+            if known.severity < decline.severity {
+                *known = decline;
             }
         }
     }
 
-    /// Returns whether somebody who may do so declined the finding when it was as bad as this, or worse.
-    pub(super) fn is_declined(&self, identities: &[Fingerprint], severity: Severity) -> bool {
+    /// Returns who declined the finding when it was as bad as this, or worse.
+    pub(super) fn decline(
+        &self,
+        identities: &[Fingerprint],
+        severity: Severity,
+    ) -> Option<&Decline<'a>> {
         identities
             .iter()
-            .any(|one| self.declined.get(one).is_some_and(|seen| *seen >= severity))
+            .filter_map(|one| self.declined.get(one))
+            .find(|decline| decline.severity >= severity)
+    }
+
+    /// Returns whether somebody who may do so declined the finding when it was as bad as this, or worse.
+    pub(super) fn is_declined(&self, identities: &[Fingerprint], severity: Severity) -> bool {
+        self.decline(identities, severity).is_some()
     }
 
     fn add_review(&mut self, input: &PlanInput<'a>, review: &'a ExistingReview) {
@@ -191,13 +224,27 @@ impl<'a> Known<'a> {
         &self,
         current: &BTreeSet<Fingerprint>,
     ) -> impl Iterator<Item = &KnownComment<'a>> {
+        self.unsaid(current).filter(|comment| {
+            let said = std::slice::from_ref(&comment.fingerprint);
+            !self.is_declined(said, comment.severity)
+        })
+    }
+
+    /// Returns those among such comments whose finding somebody who may do so declined.
+    pub(super) fn standing_declined(
+        &self,
+        current: &BTreeSet<Fingerprint>,
+    ) -> impl Iterator<Item = (&KnownComment<'a>, &Decline<'a>)> {
+        self.unsaid(current).filter_map(|comment| {
+            let said = std::slice::from_ref(&comment.fingerprint);
+            Some((comment, self.decline(said, comment.severity)?))
+        })
+    }
+
+    fn unsaid(&self, current: &BTreeSet<Fingerprint>) -> impl Iterator<Item = &KnownComment<'a>> {
         self.comments.iter().filter(|comment| {
             let closed_by_us = comment.thread.is_some_and(|thread| thread.resolved_by_us);
-            let said = std::slice::from_ref(&comment.fingerprint);
-            !comment.outdated
-                && !closed_by_us
-                && !current.contains(&comment.fingerprint)
-                && !self.is_declined(said, comment.severity)
+            !comment.outdated && !closed_by_us && !current.contains(&comment.fingerprint)
         })
     }
 

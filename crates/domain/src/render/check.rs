@@ -3,11 +3,14 @@
 //! **Invariant:** titles, explanations and paths get in through [`Words`] alone; an annotation's path is the
 //! diff's own, because the forge looks it up.
 
+use std::collections::BTreeSet;
+
 use super::words::{self, Words};
 use super::{MAX_BODY_BYTES, coverage};
 use crate::anchor::Anchor;
 use crate::gate::{
-    Annotation, CheckReport, FindingFact, Level, Standing, Verdict, machine_line, reasons, title,
+    Annotation, Basis, CheckReport, FindingFact, Level, Standing, Verdict, machine_line, reasons,
+    title,
 };
 use crate::plan::{CoverageReport, Item};
 use crate::review::{Severity, Side};
@@ -18,6 +21,8 @@ const MAX_ANNOTATIONS: usize = 100;
 /// Findings named in the summary.
 const MAX_NAMED: usize = 50;
 const MAX_TITLE_CHARS: usize = 250;
+/// What of a person's reason is shown.
+const MAX_REASON_CHARS: usize = 300;
 const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Room for what stands around the table of files.
 const FRAME_BYTES: usize = 1_000;
@@ -31,7 +36,24 @@ pub(crate) struct CheckWords<'a> {
     pub(crate) coverage: &'a CoverageReport,
     /// In the order people read them in.
     pub(crate) items: &'a [Item],
+    /// What somebody who may do so declined.
+    pub(crate) declined: &'a [Declined<'a>],
     pub(crate) words: &'a Words<'a>,
+}
+
+/// A finding that does not count, because somebody who may do so said why it should not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Declined<'a> {
+    pub(crate) severity: Severity,
+    /// Untrusted, and perhaps empty.
+    pub(crate) title: &'a str,
+    pub(crate) category: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) line: Option<u32>,
+    /// The account, as the forge names it.
+    pub(crate) by: &'a str,
+    /// What they said. Untrusted.
+    pub(crate) reason: &'a str,
 }
 
 /// Returns the check of a change that was planned.
@@ -51,13 +73,18 @@ pub(crate) fn check(what: &CheckWords<'_>) -> CheckReport {
             ("files", what.coverage.files().len()),
             ("read", what.coverage.read()),
             ("carried", what.coverage.carried()),
+            ("declined", what.declined.len()),
             ("critical", of(Severity::Critical)),
             ("high", of(Severity::High)),
             ("medium", of(Severity::Medium)),
             ("low", of(Severity::Low)),
         ],
     );
-    let mut parts = vec![reasons(&what.verdict), findings(&open, what.words)];
+    let mut parts = vec![
+        reasons(&what.verdict),
+        findings(&open, what.words),
+        declined(what.declined, what.words),
+    ];
     let used: usize = parts
         .iter()
         .fold(machine.len(), |sum, part| sum.saturating_add(part.len()));
@@ -72,6 +99,14 @@ pub(crate) fn check(what: &CheckWords<'_>) -> CheckReport {
         verdict: what.verdict.clone(),
         on_inconclusive: what.on_inconclusive,
         summary: parts.join("\n\n"),
+        basis: Some(Basis {
+            files: what.coverage.files().len(),
+            read: what.coverage.read(),
+            carried: what.coverage.carried(),
+            skipped: what.coverage.skipped(),
+            declined: what.declined.len(),
+            declined_by: decliners(what.declined),
+        }),
         annotations: open
             .iter()
             .filter_map(|item| annotation(item, what))
@@ -98,6 +133,34 @@ fn findings(open: &[&Item], words: &Words<'_>) -> String {
         lines.push(format!("- and {more} more"));
     }
     lines.join("\n")
+}
+
+/// `- **High:** the title, at path:line: declined by @login, because …`
+fn declined(declined: &[Declined<'_>], words: &Words<'_>) -> String {
+    if declined.is_empty() {
+        return String::new();
+    }
+    let mut lines = vec!["**Declined**, so that it does not count:".to_owned()];
+    lines.extend(declined.iter().take(MAX_NAMED).map(|one| {
+        let severity = words::severity(one.severity);
+        let title = words.title(one.title, one.category);
+        let place = words.place(one.path, one.line);
+        let by = words.code(one.by);
+        let reason: String = one.reason.chars().take(MAX_REASON_CHARS).collect();
+        let reason = words.title(&reason, "no reason that can be shown");
+        format!("- **{severity}:** {title}, {place}: by {by}, who says: {reason}")
+    }));
+    let more = declined.len().saturating_sub(MAX_NAMED);
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+    lines.join("\n")
+}
+
+/// Each of them once, in the order of names.
+fn decliners(declined: &[Declined<'_>]) -> Vec<String> {
+    let people: BTreeSet<&str> = declined.iter().map(|one| one.by).collect();
+    people.into_iter().map(str::to_owned).collect()
 }
 
 /// The forge shows annotations on the new side only.

@@ -2,14 +2,18 @@
 
 use super::payload::{
     CheckEvent, CommentPart, Event, InstallationEvent, InstallationPart, IssueCommentEvent,
-    LineCommentEvent, MergeGroupEvent, PullRequestEvent, RepositoryPart, SenderPart, Shape, read,
+    LineCommentEvent, MergeGroupEvent, PullRequestEvent, RepositoryPart, SenderPart, Shape,
+    SuiteEvent, read,
 };
 use super::{FieldProblem, IgnoreReason, MAX_BODY_BYTES, WebhookError, find_command, form};
-use crate::ids::{Account, DeliveryId, Forge, PrNumber, sha256};
+use crate::ids::{Account, BranchName, DeliveryId, Forge, PrNumber, sha256};
+use crate::merge_queue::QueueBranch;
 use crate::request::{CommentPlace, Delivery, Origin, Repository, Request, Trigger, Verb};
 
 /// The longest `external_id` that is kept; ours are 32 characters.
 const MAX_EXTERNAL_ID_CHARS: usize = 64;
+/// Pull requests of one commit whose checks are run again at once.
+const MAX_SUITE_PULLS: usize = 5;
 
 /// The headers that say what a body is. They are not signed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,7 +64,8 @@ pub fn parse_github(headers: GithubHeaders<'_>, body: &[u8]) -> Result<Parsed, W
         Event::Ping => Err(IgnoreReason::Ping),
         Event::PullRequest => pull_request(&action, &json)?,
         Event::IssueComment => issue_comment(&action, &json)?,
-        Event::CheckRun | Event::CheckSuite => check(&action, &json)?,
+        Event::CheckRun => check(&action, &json)?,
+        Event::CheckSuite => suite(&action, &json)?,
         Event::MergeGroup => merge_group(&action, &json)?,
         Event::Installation => installation(&action, &json)?,
         Event::PullRequestReviewComment => line_comment(&action, &json)?,
@@ -176,6 +181,28 @@ fn command(pr: PrNumber, comment: &CommentPart, verb: Verb, place: CommentPlace)
 }
 
 /// "Re-run" arrives as `check_run`, "re-run all" as `check_suite` only; both go to the owning App.
+fn suite(action: &str, json: &[u8]) -> Asked {
+    if action != "rerequested" {
+        return Ok(Err(IgnoreReason::Action));
+    }
+    let event: SuiteEvent = read(json)?;
+    if is_bot(event.sender.as_ref()) {
+        return Ok(Err(IgnoreReason::Bot));
+    }
+    let here = event.repository.id;
+    let suite = event.check_suite;
+    let named = suite.pull_requests.into_iter();
+    let request = Request::SuiteRerun {
+        sha: suite.head_sha,
+        prs: named
+            .filter(|pull| pull.base.repo.id == here)
+            .map(|pull| pull.number)
+            .take(MAX_SUITE_PULLS)
+            .collect(),
+    };
+    Ok(Ok((origin(event.repository, event.installation)?, request)))
+}
+
 fn check(action: &str, json: &[u8]) -> Asked {
     if action != "rerequested" {
         return Ok(Err(IgnoreReason::Action));
@@ -197,10 +224,24 @@ fn merge_group(action: &str, json: &[u8]) -> Asked {
         return Ok(Err(IgnoreReason::Action));
     }
     let event: MergeGroupEvent = read(json)?;
+    let group = event.merge_group;
+    let Some((branch, pr)) = queue_branch(&group.head_ref, &group.base_ref) else {
+        return Ok(Err(IgnoreReason::NotAPullRequest));
+    };
     let request = Request::MergeGroup {
-        sha: event.merge_group.head_sha,
+        sha: group.head_sha,
+        branch,
+        pr,
     };
     Ok(Ok((origin(event.repository, event.installation)?, request)))
+}
+
+/// Returns a queue's branch and the pull request in its name, if its base is the one that the event names.
+fn queue_branch(head_ref: &str, base_ref: &str) -> Option<(BranchName, PrNumber)> {
+    let branch = BranchName::parse(head_ref.strip_prefix("refs/heads/")?).ok()?;
+    let said = QueueBranch::parse(&branch)?;
+    let base = base_ref.strip_prefix("refs/heads/")?;
+    (said.base.as_str() == base).then_some((branch, said.pr))
 }
 
 fn installation(action: &str, json: &[u8]) -> Asked {

@@ -109,10 +109,9 @@ pub(super) struct CommentPart {
     pub(super) user: Option<SenderPart>,
 }
 
-/// `check_run` and `check_suite`.
+/// `check_run`.
 #[derive(Debug, Deserialize)]
 pub(super) struct CheckEvent {
-    #[serde(alias = "check_suite")]
     pub(super) check_run: CheckPart,
     pub(super) repository: RepositoryPart,
     pub(super) installation: Option<InstallationPart>,
@@ -123,6 +122,39 @@ pub(super) struct CheckEvent {
 pub(super) struct CheckPart {
     pub(super) head_sha: CommitSha,
     pub(super) external_id: Option<String>,
+}
+
+/// `check_suite`.
+#[derive(Debug, Deserialize)]
+pub(super) struct SuiteEvent {
+    pub(super) check_suite: SuitePart,
+    pub(super) repository: RepositoryPart,
+    pub(super) installation: Option<InstallationPart>,
+    pub(super) sender: Option<SenderPart>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SuitePart {
+    pub(super) head_sha: CommitSha,
+    #[serde(default)]
+    pub(super) pull_requests: Vec<SuitePull>,
+}
+
+/// A pull request with the suite's commit as its head, perhaps one of another repository.
+#[derive(Debug, Deserialize)]
+pub(super) struct SuitePull {
+    pub(super) number: PrNumber,
+    pub(super) base: SuiteBase,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SuiteBase {
+    pub(super) repo: IdPart,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct IdPart {
+    pub(super) id: RepoId,
 }
 
 /// `merge_group`.
@@ -136,6 +168,8 @@ pub(super) struct MergeGroupEvent {
 #[derive(Debug, Deserialize)]
 pub(super) struct MergeGroupPart {
     pub(super) head_sha: CommitSha,
+    pub(super) head_ref: String,
+    pub(super) base_ref: String,
 }
 
 /// `installation`.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use mirilla_domain::checks::Check;
 use mirilla_domain::code::{DropReason, RejectReason};
+use mirilla_domain::gate::{CheckReport, Ruling, Trust};
 use mirilla_domain::ids::{AttemptNo, JobId, sha256};
 use mirilla_domain::job::Job;
 use mirilla_domain::marker;
@@ -23,6 +24,9 @@ pub(super) fn of_plan(plan: &Plan, review: Option<&ReadReview>) -> Vec<Signal> {
     let mut facts = vec![Signal::Reviewed {
         outcome: plan.outcome,
     }];
+    if let Some(check) = &plan.check {
+        facts.extend(of_check(check));
+    }
     for source in [Source::Model, Source::Floor] {
         let found = plan.items.iter().filter(|item| item.source == source);
         push(&mut facts, found.count(), |count| Signal::Found {
@@ -58,6 +62,21 @@ pub(super) fn of_plan(plan: &Plan, review: Option<&ReadReview>) -> Vec<Signal> {
     for (reason, refused) in refused(plan, review) {
         push(&mut facts, refused, |count| Signal::Rejected {
             reason,
+            count,
+        });
+    }
+    facts
+}
+
+/// Returns what a verdict amounts to.
+pub(super) fn of_check(check: &CheckReport) -> Vec<Signal> {
+    let ruling = check.verdict.ruling;
+    let mut facts = vec![Signal::Judged { ruling }];
+    let basis = check.basis.as_ref().filter(|_| ruling == Ruling::Pass);
+    for trust in Trust::ALL {
+        let found = basis.map_or(0, |basis| basis.of(trust));
+        push(&mut facts, found, |count| Signal::PassOnTrust {
+            trust,
             count,
         });
     }

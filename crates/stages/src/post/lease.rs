@@ -1,6 +1,6 @@
 //! One poster per pull request: two of them could each find a finding new and post it twice.
 
-use mirilla_domain::ids::Timestamp;
+use mirilla_domain::ids::{InstallationId, JobId, PullRequestRef, RepoName, Timestamp};
 use mirilla_domain::job::{Claim, Job, PullRequestRecord, Stage};
 use mirilla_ports::ledger::{Recorded, Transaction};
 
@@ -10,10 +10,34 @@ use crate::error::StageError;
 /// How often a write that somebody else was faster with is tried again.
 const MAX_ROUNDS: u32 = 8;
 
-/// Takes the pull request for the holder of the job's claim; returns its record.
-pub(super) async fn take(ports: PostPorts<'_>, job: &Job) -> Result<PullRequestRecord, StageError> {
-    let token = token_of(job);
-    change(ports, job, |record, now| {
+/// Who works on which pull request.
+pub(super) struct Holder<'a> {
+    pub(super) pull_request: PullRequestRef,
+    pub(super) repo_name: &'a RepoName,
+    pub(super) installation: Option<InstallationId>,
+    /// What tells this worker from others: its job, or the id of its run, since one worker works on each.
+    pub(super) run: &'a JobId,
+}
+
+impl<'a> From<&'a Job> for Holder<'a> {
+    /// Returns the holder of the job's claim.
+    fn from(job: &'a Job) -> Self {
+        Self {
+            pull_request: job.key.pull_request(),
+            repo_name: &job.repo_name,
+            installation: job.installation,
+            run: &job.id,
+        }
+    }
+}
+
+/// Takes the pull request; returns its record.
+pub(super) async fn take(
+    ports: PostPorts<'_>,
+    holder: Holder<'_>,
+) -> Result<PullRequestRecord, StageError> {
+    let token = holder.run.to_string();
+    change(ports, &holder, |record, now| {
         let held_by_other = record
             .poster
             .as_ref()
@@ -37,13 +61,13 @@ pub(super) async fn take(ports: PostPorts<'_>, job: &Job) -> Result<PullRequestR
     .await
 }
 
-/// Gives the pull request up, if this job's poster holds it.
-pub(super) async fn give_up(ports: PostPorts<'_>, job: &Job) -> Result<(), StageError> {
-    change(ports, job, |record, _now| {
+/// Gives the pull request up, if this worker holds it.
+pub(super) async fn give_up(ports: PostPorts<'_>, holder: Holder<'_>) -> Result<(), StageError> {
+    change(ports, &holder, |record, _now| {
         let ours = record
             .poster
             .as_ref()
-            .is_some_and(|poster| poster.token == token_of(job));
+            .is_some_and(|poster| poster.token == holder.run.as_str());
         Ok(ours.then_some(PullRequestRecord {
             poster: None,
             ..record
@@ -53,27 +77,18 @@ pub(super) async fn give_up(ports: PostPorts<'_>, job: &Job) -> Result<(), Stage
     .map(drop)
 }
 
-/// Returns what tells this poster from others: its job, since one job is posted by one worker.
-fn token_of(job: &Job) -> String {
-    job.id.to_string()
-}
-
 /// Changes the pull request's record, again if somebody else changed it in between; returns it.
 async fn change(
     ports: PostPorts<'_>,
-    job: &Job,
+    holder: &Holder<'_>,
     decide: impl Fn(PullRequestRecord, Timestamp) -> Result<Option<PullRequestRecord>, StageError>,
 ) -> Result<PullRequestRecord, StageError> {
     for _ in 0..MAX_ROUNDS {
         let now = ports.clock.now();
-        let known = ports.ledger.pull_request(&job.key.pull_request()).await?;
+        let known = ports.ledger.pull_request(&holder.pull_request).await?;
         let record = known.unwrap_or_else(|| {
-            PullRequestRecord::new(
-                job.key.pull_request(),
-                job.repo_name.clone(),
-                job.installation,
-                now,
-            )
+            let name = holder.repo_name.clone();
+            PullRequestRecord::new(holder.pull_request, name, holder.installation, now)
         });
         let Some(changed) = decide(record.clone(), now)? else {
             return Ok(record);

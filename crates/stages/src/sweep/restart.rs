@@ -31,6 +31,10 @@ pub(super) async fn restart(
     let has_findings = ports.artifacts.list(&findings).await?.contains(&findings);
     let tried_enough = job.tries >= MAX_TRIES;
     if tried_enough && job.tries >= MAX_TRIES.saturating_mul(2) {
+        let job = &Job {
+            settings_unread: job.check.is_none() && !job.is_collected(),
+            ..job.clone()
+        };
         live::end(
             ports.ledger,
             job,

@@ -1,6 +1,8 @@
 //! The gate over a pull request's life: what the check says, and that none is left hanging.
 
 mod cases;
+mod ends;
+mod queue;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use mirilla_domain::settings::{Gate as Threshold, OnInconclusive};
 use mirilla_ports::NoToken;
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::tokens::MintRequest;
-use mirilla_sim::{CheckView, Commit, Fault, OpenPull};
+use mirilla_sim::{CheckView, Commit, Fault, Github, OpenPull, WebhookDelivery};
 use mirilla_stages::mint::{self, Reach};
 
 use crate::support::{Ended, Gate, Host, REPO, Story, TWO_DEFECTS};
@@ -313,16 +315,22 @@ async fn sweeper_brings_back_the_end_of_a_check_whose_message_was_lost() {
     assert_eq!(may_write().await, Err(NoToken::NoJob));
 }
 
-/// Presses "re-run" on the newest check and works off what follows; says what intake answered.
-async fn rerun(host: &Host) -> String {
+/// Works off what follows from a button; returns its webhook and what intake answered.
+async fn pressed(host: &Host, press: impl FnOnce(&Github)) -> (WebhookDelivery, String) {
     drop(host.sim.github().take_deliveries());
-    let run = ended(host, &head(host)).pop().unwrap();
-    host.sim.github().rerun_check(REPO, run.id, "dana").unwrap();
+    press(host.sim.github());
     let gate = Arc::new(Gate::open());
     let delivery = host.sim.github().take_deliveries().remove(0);
     let answer = host.deliver(&gate, &delivery).await;
     assert_eq!(host.run(&gate).await, Ended::Quiet);
-    answer.text
+    (delivery, answer.text)
+}
+
+/// Presses "re-run" on the newest check and works off what follows; says what intake answered.
+async fn rerun(host: &Host) -> String {
+    let run = ended(host, &head(host)).pop().unwrap();
+    let press = |github: &Github| github.rerun_check(REPO, run.id, "dana").unwrap();
+    pressed(host, press).await.1
 }
 
 #[tokio::test]

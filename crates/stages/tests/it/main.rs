@@ -12,6 +12,7 @@
     reason = "test code"
 )]
 
+mod calls;
 mod carry;
 mod cases;
 mod commands;

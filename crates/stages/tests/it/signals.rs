@@ -40,6 +40,7 @@ staged! {
     runs::findings_off_the_diff => FindingsInBody;
     runs::a_purse_that_is_too_small => CapHits;
     attacks::text_for_the_reviewer_in_the_change => FloorHits;
+    attacks::a_pass_that_somebody_talked_for => Verdicts, PassesOnTrust;
     attacks::a_reviewer_that_was_taken_over => FindingsRejected, FindingsDropped, Redactions;
     attacks::findings_that_fit_no_job => OddFindings;
     attacks::unsigned_webhooks => BadSignatures;

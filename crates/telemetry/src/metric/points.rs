@@ -96,6 +96,10 @@ pub fn points(signal: &Signal) -> Points {
         Signal::Reviewed { outcome } => {
             Points::plain(M::Reviews, 1).by(crate::field::OUTCOME, ended(*outcome))
         }
+        Signal::Judged { ruling } => Points::plain(M::Verdicts, 1).by("ruling", ruling.as_str()),
+        Signal::PassOnTrust { trust, count } => {
+            Points::plain(M::PassesOnTrust, *count).by("trust", trust.as_str())
+        }
         Signal::Found { source, count } => {
             let source = match source {
                 Source::Floor => "checks",

@@ -72,6 +72,7 @@ pub(super) async fn run(
                 } => post::post(ports, stage, &job, attempt, findings.as_deref()).await,
                 Message::AcknowledgeV1(about) => post::acknowledge(ports, &about).await,
                 Message::CheckV1 { job } => post::check(ports, stage, &job).await,
+                Message::MergeGroupV1(about) => post::merge_group(ports, stage, &about).await,
                 other => Ok::<Report, StageError>(Report::silent(
                     other.job().clone(),
                     NOT_FOR_THIS_STAGE,

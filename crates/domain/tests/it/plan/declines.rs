@@ -183,3 +183,46 @@ fn decline_does_not_follow_the_line_into_a_file_that_git_calls_another() {
     assert_eq!(declined(&plan), 0);
     assert_eq!(ruling(&plan), Ruling::Fail);
 }
+
+#[test]
+fn check_names_who_declined_what_and_why_and_nobody_is_called_by_it() {
+    let mut bench = reported(Severity::High);
+    let body = "/mirilla dismiss held by @acme/all, see ![x](https://e.test/x.png) <!-- -->";
+    dismissed(&mut bench, body, true, false);
+    let plan = bench.plan();
+    assert_eq!((declined(&plan), ruling(&plan)), (1, Ruling::Pass));
+    let check = plan.check.unwrap();
+    let line = check.summary.lines().find(|line| line.contains("wanda"));
+    let line = line.unwrap_or_else(|| panic!("{}", check.summary));
+    assert!(
+        line.starts_with("- **High:** A, `svc/main.go:5`: by `wanda`, who says: held by "),
+        "{line}"
+    );
+    // What would call somebody, show an image or hide text stands in code.
+    assert!(
+        !line.contains("![") && line.contains("`<!-- -->`"),
+        "{line}"
+    );
+    assert!(line.contains("`@acme/all`"), "{line}");
+    let basis = check.basis.unwrap();
+    assert_eq!(
+        (basis.declined, basis.declined_by.as_slice()),
+        (1, &["wanda".to_owned()][..])
+    );
+    assert!(
+        basis.to_string().ends_with("declined=1 by wanda"),
+        "{basis}"
+    );
+}
+
+#[test]
+fn declined_finding_about_which_a_run_is_silent_is_named_all_the_same() {
+    let mut bench = reported(Severity::High);
+    dismissed(&mut bench, "/mirilla dismiss ok", true, false);
+    bench.found(Vec::new());
+    let plan = bench.plan();
+    assert_eq!((declined(&plan), ruling(&plan)), (0, Ruling::Pass));
+    let summary = plan.check.unwrap().summary;
+    let line = "- **High:** an earlier finding, `svc/main.go:5`: by `wanda`, who says: ok";
+    assert!(summary.contains(line), "{summary}");
+}

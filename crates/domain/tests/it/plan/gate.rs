@@ -44,7 +44,7 @@ fn clean_change_that_was_read_passes_and_says_how_much_was_read() {
     assert!(report.summary.starts_with("**Pass.**") && report.annotations.is_empty());
     assert_eq!(
         counts(&report),
-        json!({"verdict": "pass", "files": 1, "read": 1, "carried": 0,
+        json!({"verdict": "pass", "files": 1, "read": 1, "carried": 0, "declined": 0,
                "critical": 0, "high": 0, "medium": 0, "low": 0, "causes": {}})
     );
 }

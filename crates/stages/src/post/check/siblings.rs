@@ -5,13 +5,13 @@
 //!
 //! **Invariant:** at most a few pull requests are asked for; past that the verdict is inconclusive.
 
-use mirilla_domain::gate::{CheckReport, Ruling, Verdict};
+use mirilla_domain::gate::{CheckName, CheckReport, Ruling, Verdict};
 use mirilla_domain::ids::{JobId, PullRequestRef};
 use mirilla_domain::job::{Job, JobCheck};
 use mirilla_ports::ForgeError;
 use mirilla_ports::checks::{CheckFound, NewCheck};
 
-use super::{Posting, blank};
+use super::{PostPorts, Posting, blank};
 use crate::error::StageError;
 
 /// More open pull requests with one head are somebody's doing.
@@ -24,19 +24,19 @@ struct Sibling {
 }
 
 /// All of them.
-pub(super) struct Siblings {
+pub(in crate::post) struct Siblings {
     all: Vec<Sibling>,
     /// Whether there are more.
     cut: bool,
 }
 
-/// Returns open pull requests beside the job's own, each with its newest check.
-pub(super) async fn read(
-    posting: &Posting<'_>,
-    check: &JobCheck,
+/// Returns open pull requests beside the job's own, each with its newest check of the name.
+pub(in crate::post) async fn read(
+    ports: PostPorts<'_>,
+    own: &Job,
+    name: CheckName,
     found: &[CheckFound],
 ) -> Result<Siblings, StageError> {
-    let own = &posting.job;
     let mut seen: Vec<PullRequestRef> = vec![own.key.pull_request()];
     let mut siblings = Siblings {
         all: Vec::new(),
@@ -47,12 +47,12 @@ pub(super) async fn read(
             continue;
         };
         // What is in no ledger of ours is not our word.
-        let Some(job) = posting.ports.ledger.job(&id).await? else {
+        let Some(job) = ports.ledger.job(&id).await? else {
             continue;
         };
         let place = job.key.pull_request();
         let same_commit = job.key.head == own.key.head && place.repo == own.key.repo;
-        let same_name = job.check.as_ref().is_some_and(|one| one.name == check.name);
+        let same_name = job.check.as_ref().is_some_and(|one| one.name == name);
         if !same_commit || !same_name || seen.contains(&place) {
             continue;
         }
@@ -61,11 +61,7 @@ pub(super) async fn read(
             break;
         }
         seen.push(place);
-        let live = posting
-            .ports
-            .read
-            .pull_request(&own.repo_name, &place)
-            .await;
+        let live = ports.read.pull_request(&own.repo_name, &place).await;
         let counts = match live {
             Ok(live) => {
                 live.open
@@ -88,7 +84,7 @@ pub(super) async fn read(
 
 impl Siblings {
     /// Returns what each is worth; nothing for one that is not read yet.
-    pub(super) fn rulings(&self) -> impl Iterator<Item = Option<Ruling>> {
+    pub(in crate::post) fn rulings(&self) -> impl Iterator<Item = Option<Ruling>> {
         let more = self.cut.then_some(None);
         self.all.iter().map(Sibling::ruling).chain(more)
     }

@@ -76,19 +76,10 @@ async fn bots_and_our_own_account_are_not_looked_at() {
 
 /// Signs another body for a webhook.
 fn with_body(host: &Host, change: impl FnOnce(&mut Value)) -> mirilla_sim::WebhookDelivery {
-    let (mut delivery, _) = host.said("stranger", "/mirilla review");
+    let (delivery, _) = host.said("stranger", "/mirilla review");
     let mut body: Value = serde_json::from_slice(&delivery.body).unwrap();
     change(&mut body);
-    delivery.body = serde_json::to_vec(&body).unwrap();
-    let secret = host.sim.github().hook_secret();
-    let secret = mirilla_domain::webhook::WebhookSecret::parse(&secret).unwrap();
-    let signature = mirilla_domain::webhook::sign_github(&secret, &delivery.body);
-    for (name, value) in &mut delivery.headers {
-        if name.eq_ignore_ascii_case("x-hub-signature-256") {
-            value.clone_from(&signature);
-        }
-    }
-    delivery
+    host.signed(delivery, &body)
 }
 
 #[tokio::test]

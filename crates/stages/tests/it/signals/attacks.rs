@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use mirilla_domain::ids::{AttemptNo, JobId};
 use mirilla_domain::job::{Job, JobState};
+use mirilla_domain::settings::Gate as Threshold;
 use mirilla_ports::NoToken;
 use mirilla_ports::tokens::MintRequest;
-use mirilla_sim::{Fault, WebhookDelivery};
+use mirilla_sim::{Fault, Role, WebhookDelivery};
 use mirilla_stages::mint::{self, Reach};
 use mirilla_telemetry::Metric;
 use serde_json::{Value, json};
 
 use super::runs::reviewed;
 use super::said;
-use crate::support::{Ended, Gate, Host, Story, TWO_DEFECTS};
+use crate::support::{Ended, Gate, Host, REPO, Story, TWO_DEFECTS};
 
 fn set(words: &[&str]) -> BTreeSet<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
@@ -30,6 +31,39 @@ pub(super) async fn text_for_the_reviewer_in_the_change() -> Host {
     });
     reviewed(&host).await;
     assert!(said(&host, Metric::FloorHits, "check").contains("reviewer-text"));
+    host
+}
+
+pub(super) async fn a_pass_that_somebody_talked_for() -> Host {
+    let mut host = Host::new(TWO_DEFECTS);
+    host.policy.gate = Threshold::High;
+    let github = host.sim.github();
+    github.set_role(REPO, "wanda", Role::Write).unwrap();
+    reviewed(&host).await;
+    assert_eq!(said(&host, Metric::Verdicts, "ruling"), set(&["fail"]));
+    assert!(said(&host, Metric::PassesOnTrust, "trust").is_empty());
+    let reviews = host.sim.github().reviews(REPO, host.pr).unwrap();
+    for comment in reviews.iter().flat_map(|review| &review.comments) {
+        let reason = "/mirilla dismiss the caller @everyone <b>retries</b>";
+        let github = host.sim.github();
+        github.reply(REPO, comment.id, "wanda", reason).unwrap();
+    }
+    host.push("more", &[("c/extra.txt", "more\n")]);
+    reviewed(&host).await;
+    assert_eq!(
+        said(&host, Metric::Verdicts, "ruling"),
+        set(&["fail", "pass"])
+    );
+    let trusts = said(&host, Metric::PassesOnTrust, "trust");
+    assert_eq!(trusts, set(&["carried", "declined"]));
+    let head = host.sim.github().tip(REPO, "change").unwrap();
+    let run = host.sim.github().check_runs(REPO, &head).unwrap().remove(0);
+    let summary = run.summary.unwrap();
+    assert!(
+        summary.contains("by `wanda`, who says: the caller"),
+        "{summary}"
+    );
+    assert!(summary.contains("`@everyone` `<b>`retries"), "{summary}");
     host
 }
 

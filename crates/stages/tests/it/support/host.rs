@@ -23,7 +23,7 @@ use mirilla_domain::redact::Redactor;
 use mirilla_domain::settings::OperatorPolicy;
 use mirilla_domain::signal::{About, Signal};
 use mirilla_domain::snapshot::Keys;
-use mirilla_domain::webhook::{Secrets, WebhookSecret};
+use mirilla_domain::webhook::{Secrets, WebhookSecret, sign_github};
 use mirilla_forge::github::{
     AppAuth, DeliveryLog, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
 };
@@ -123,6 +123,8 @@ pub(crate) struct Host {
     pub(crate) idle: Duration,
     /// Whether the processes live on from message to message, and with them their connections and tokens.
     pub(crate) warm: bool,
+    /// With whose token the poster writes, where it is no App's.
+    pub(crate) plain_token: Option<(String, String)>,
     reader: OnceCell<GithubReader>,
     writer: OnceCell<GithubWriter>,
     model: OnceCell<AnthropicModel>,
@@ -190,6 +192,7 @@ impl Host {
             keep_archive: true,
             idle: Duration::from_secs(10),
             warm: false,
+            plain_token: None,
             reader: OnceCell::new(),
             writer: OnceCell::new(),
             model: OnceCell::new(),
@@ -253,6 +256,23 @@ impl Host {
         let mut deliveries = self.sim.github().take_deliveries();
         deliveries.retain(|delivery| delivery.event == "issue_comment");
         (deliveries.remove(0), comment)
+    }
+
+    /// Puts another body into a webhook and signs it, as whoever has the secret can.
+    pub(crate) fn signed(
+        &self,
+        mut delivery: WebhookDelivery,
+        body: &serde_json::Value,
+    ) -> WebhookDelivery {
+        delivery.body = serde_json::to_vec(body).unwrap();
+        let secret = WebhookSecret::parse(&self.sim.github().hook_secret()).unwrap();
+        let signature = sign_github(&secret, &delivery.body);
+        for (name, value) in &mut delivery.headers {
+            if name.eq_ignore_ascii_case("x-hub-signature-256") {
+                value.clone_from(&signature);
+            }
+        }
+        delivery
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -587,7 +607,10 @@ impl Host {
                 let work = self.review_as(gate, (job, *attempt), purses, count);
                 review::alone(&meter, clock, entropy, job, Duration::from_secs(660), work).await
             }
-            Message::PostV1 { .. } | Message::CheckV1 { .. } | Message::AcknowledgeV1(_) => {
+            Message::PostV1 { .. }
+            | Message::CheckV1 { .. }
+            | Message::MergeGroupV1(_)
+            | Message::AcknowledgeV1(_) => {
                 let fresh = OnceCell::new();
                 let writer = if self.warm { &self.writer } else { &fresh };
                 let writer = writer.get_or_init(|| self.writer(message)).await;
@@ -617,6 +640,9 @@ impl Host {
                     } => post::post(ports, &settings, job, *attempt, findings.as_deref()).await,
                     Message::AcknowledgeV1(about) => post::acknowledge(ports, about).await,
                     Message::CheckV1 { job } => post::check(ports, &settings, job).await,
+                    Message::MergeGroupV1(about) => {
+                        post::merge_group(ports, &settings, about).await
+                    }
                     other => panic!("not for the poster: {other:?}"),
                 }
             }

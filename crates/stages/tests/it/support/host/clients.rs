@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use mirilla_domain::ids::{InstallationId, JobId, RepoId};
+use mirilla_forge::WriteToken;
 use mirilla_forge::github::{
-    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
+    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Marks, Minter, Whoami,
 };
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::Ledger as _;
@@ -71,7 +72,26 @@ impl Host {
         )
     }
 
+    /// A poster with a plain token instead of an App: it sets commit statuses.
+    fn plain_writer(&self, login: &str, token: &str) -> GithubWriter {
+        let settings = self.github_settings();
+        let token = WriteToken::plain(token.to_owned().into());
+        let writer = GithubWriter::new(
+            settings.client().unwrap(),
+            settings,
+            Arc::new(token),
+            Whoami::Known(Identity::new(login, None)),
+            Arc::default(),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        );
+        writer.with_marks(Marks::Statuses)
+    }
+
     pub(super) async fn writer(&self, message: &Message) -> GithubWriter {
+        if let Some((login, token)) = &self.plain_token {
+            return self.plain_writer(login, token);
+        }
         // A stale message finds no token here as it does there; then it asks for nothing.
         let place = match self.place(message, Reach::Write).await {
             Ok(place) => place,

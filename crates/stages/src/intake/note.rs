@@ -1,29 +1,29 @@
-//! Notes that a comment holds a command, and has the collector look at it.
+//! Notes in a pull request's record that something is to be looked at, and sends the message about it.
 //!
-//! **Invariant:** what the webhook says about a command is a hint: here it is counted and noted, and nothing
-//! else follows from it. A storm of commands ends here, before any call to a forge.
+//! **Invariant:** note and delivery are one transaction, and each is made once; what is noted and not looked
+//! at yet is sent again however often it is delivered.
 
 use std::time::Duration;
 
 use mirilla_domain::command::Admission;
-use mirilla_domain::ids::{AccountId, InstallationId, RepoName};
+use mirilla_domain::ids::{InstallationId, PullRequestRef, RepoName, Timestamp};
 use mirilla_domain::job::PullRequestRecord;
-use mirilla_domain::request::{Delivery, Verb};
+use mirilla_domain::request::Delivery;
 use mirilla_ports::LedgerError;
 use mirilla_ports::ledger::{Recorded, Transaction};
-use mirilla_ports::message::{CommandMessage, Message};
+use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 
 use super::RecordPorts;
 use super::write::{Known, MAX_ROUNDS, Outcome};
 
-/// A command as a webhook gives it.
-pub(super) struct Given<'a> {
-    pub(super) about: CommandMessage,
-    pub(super) verb: Verb,
-    pub(super) author: Option<AccountId>,
+/// Where something is to be noted, and who is told.
+pub(super) struct Noting<'a> {
+    pub(super) pull_request: PullRequestRef,
     pub(super) repo_name: &'a RepoName,
     pub(super) installation: Option<InstallationId>,
+    pub(super) queue: QueueName,
+    pub(super) message: Message,
 }
 
 /// What is in the ledger now.
@@ -34,15 +34,16 @@ enum Noted {
     Nothing,
 }
 
-/// Records a command, once per comment.
+/// Notes what `admit` puts into the record.
 pub(super) async fn record(
     ports: RecordPorts<'_>,
     delivery: &Delivery,
-    given: Given<'_>,
+    noting: Noting<'_>,
+    admit: impl Fn(&mut PullRequestRecord, Timestamp) -> Admission,
 ) -> (Outcome, Known) {
     let mut known = Known::default();
-    let outcome = match note(ports, delivery, &given, &mut known).await {
-        Ok(Noted::Waiting) => send(ports, given.about).await,
+    let outcome = match note(ports, delivery, &noting, &admit, &mut known).await {
+        Ok(Noted::Waiting) => send(ports, noting).await,
         Ok(Noted::Done) => Outcome::Duplicate,
         Ok(Noted::TooMany) => Outcome::TooMany,
         Ok(Noted::Nothing) => Outcome::Contended,
@@ -54,22 +55,18 @@ pub(super) async fn record(
 async fn note(
     ports: RecordPorts<'_>,
     delivery: &Delivery,
-    given: &Given<'_>,
+    noting: &Noting<'_>,
+    admit: &impl Fn(&mut PullRequestRecord, Timestamp) -> Admission,
     known: &mut Known,
 ) -> Result<Noted, LedgerError> {
-    let about = &given.about;
     for _ in 0..MAX_ROUNDS {
         let now = ports.clock.now();
-        let record = ports.ledger.pull_request(&about.pull_request).await?;
+        let record = ports.ledger.pull_request(&noting.pull_request).await?;
         let mut record = record.unwrap_or_else(|| {
-            let name = given.repo_name.clone();
-            PullRequestRecord::new(about.pull_request, name, given.installation, now)
+            let name = noting.repo_name.clone();
+            PullRequestRecord::new(noting.pull_request, name, noting.installation, now)
         });
-        let admission =
-            record
-                .commands
-                .admit(about.place, about.comment, given.verb, given.author, now);
-        match admission {
+        match admit(&mut record, now) {
             Admission::Admitted => {}
             // Its message may have been lost; one more changes nothing.
             Admission::Waiting => return Ok(Noted::Waiting),
@@ -80,8 +77,8 @@ async fn note(
         if *known != Known::No {
             return Ok(Noted::Done);
         }
-        record.repo_name.clone_from(given.repo_name);
-        record.installation = given.installation.or(record.installation);
+        record.repo_name.clone_from(noting.repo_name);
+        record.installation = noting.installation.or(record.installation);
         record.touched_at = now;
         let transaction = Transaction {
             delivery: Some(delivery.clone()),
@@ -100,13 +97,9 @@ async fn note(
 }
 
 /// Sends the message. If that fails the sweeper sends it.
-async fn send(ports: RecordPorts<'_>, about: CommandMessage) -> Outcome {
-    let message = Message::CommandV1(about);
-    let sent = ports
-        .queue
-        .send(QueueName::Collect, &message, Duration::ZERO)
-        .await;
-    match sent {
+async fn send(ports: RecordPorts<'_>, noting: Noting<'_>) -> Outcome {
+    let (queue, message) = (noting.queue, &noting.message);
+    match ports.queue.send(queue, message, Duration::ZERO).await {
         Ok(()) => Outcome::Queued,
         Err(error) => Outcome::RecordedOnly(Box::new(error)),
     }
