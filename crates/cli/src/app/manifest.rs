@@ -13,6 +13,9 @@ use crate::failure::Failure;
 
 /// The one home of permissions and events.
 const MANIFEST: &str = include_str!("../../../../infra/app-manifest.json");
+/// What the event of merge queues needs, and nothing else does.
+/// <https://docs.github.com/webhooks/webhook-events-and-payloads#merge_group>
+pub(crate) const MERGE_QUEUES: (&str, &str) = ("merge_queues", "read");
 /// Longest name GitHub takes.
 const MAX_NAME_CHARS: usize = 34;
 
@@ -138,6 +141,8 @@ mod tests {
                 *kept = (*level).to_owned();
             }
         }
+        // GitHub ties the event to it, and no token has it.
+        minted.insert(MERGE_QUEUES.0.to_owned(), MERGE_QUEUES.1.to_owned());
         let fixed = fixed().unwrap();
         assert_eq!(fixed.default_permissions, minted);
         assert!(!fixed.public);
@@ -159,6 +164,9 @@ mod tests {
                     "check_run": {"head_sha": sha}}),
                 "check_suite" => json!({"action": "rerequested", "repository": repository,
                     "check_suite": {"head_sha": sha}}),
+                "merge_group" => json!({"action": "checks_requested", "repository": repository,
+                    "merge_group": {"head_sha": sha, "base_ref": "refs/heads/main",
+                    "head_ref": format!("refs/heads/gh-readonly-queue/main/pr-1-{sha}")}}),
                 other => panic!("say how {other} looks"),
             }
         };
@@ -198,6 +206,6 @@ mod tests {
         granted.insert("checks".to_owned(), "read".to_owned());
         assert_eq!(wider(&granted), ["administration: read", "contents: write"]);
         assert_eq!(missing(&granted), ["checks: write"]);
-        assert_eq!(missing_events(&["pull_request".to_owned()]).len(), 3);
+        assert_eq!(missing_events(&["pull_request".to_owned()]).len(), 4);
     }
 }

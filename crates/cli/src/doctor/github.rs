@@ -139,7 +139,13 @@ async fn app(
 
 fn permissions(facts: &AppFacts, report: &mut Report) {
     const CHECK: &str = "permissions";
-    let lacking = manifest::missing(&facts.permissions);
+    let for_queues = {
+        let (name, level) = manifest::MERGE_QUEUES;
+        format!("{name}: {level}")
+    };
+    let (queues, lacking): (Vec<_>, Vec<_>) = manifest::missing(&facts.permissions)
+        .into_iter()
+        .partition(|lacking| *lacking == for_queues);
     // Commands in the conversation need it, for the event alone.
     let mut wider = manifest::wider(&facts.permissions);
     wider.retain(|permission| permission != "issues: read");
@@ -162,11 +168,17 @@ fn permissions(facts: &AppFacts, report: &mut Report) {
             format!("the App may do more than it needs: {}", wider.join(", ")),
             "take it away on the App's page",
         );
+    } else if !queues.is_empty() {
+        report.warn(
+            CHECK,
+            format!("the App lacks {for_queues}, so that it hears of no merge queue"),
+            "add it on the App's page and subscribe to \"Merge group\", or a queue that requires the check waits for ever",
+        );
     } else if !unheard.is_empty() {
         report.warn(
             CHECK,
             format!("the App is not told of {}", unheard.join(", ")),
-            "subscribe it on its page, or \"Re-run\" on a check and commands in comments do nothing",
+            "subscribe it on its page, or \"Re-run\" on a check, commands in comments and merge queues get no answer",
         );
     } else {
         report.ok(CHECK, "the App may do what it needs and no more");

@@ -195,6 +195,14 @@ fn permissions_of_the_app_are_compared_with_the_manifest() {
         &with(|app| app.events.retain(|event| event != "check_suite")),
         "permissions warn: the App is not told of check_suite",
     );
+    // One from before queues were answered: nothing else is wrong with it.
+    assert_found(
+        &with(|app| {
+            app.permissions.retain(|(name, _)| name != "merge_queues");
+            app.events.retain(|event| event != "merge_group");
+        }),
+        "permissions warn: the App lacks merge_queues: read, so that it hears of no merge queue",
+    );
 }
 
 #[test]
