@@ -18,6 +18,10 @@ pub struct ShownLine {
     pub hunk: usize,
     /// Its text with whitespace collapsed.
     pub text: String,
+    /// The blanks and tabs that it begins with; not kept on the left, where nothing is replaced.
+    pub indent: String,
+    /// Whether a carriage return stands in it, as at the end of every line of a CRLF file.
+    pub has_return: bool,
 }
 
 impl ShownLine {
@@ -49,12 +53,15 @@ impl FileLines {
         for (hunk, lines) in file.hunks.iter().enumerate() {
             for line in lines.lines() {
                 let text = normalise(line.text);
+                let has_return = line.text.contains(&b'\r');
                 if let Some(number) = line.old {
                     left.push(ShownLine {
                         number,
                         other: line.new,
                         hunk,
                         text: text.clone(),
+                        indent: String::new(),
+                        has_return,
                     });
                 }
                 if let Some(number) = line.new {
@@ -63,6 +70,8 @@ impl FileLines {
                         other: line.old,
                         hunk,
                         text,
+                        indent: indent(line.text),
+                        has_return,
                     });
                 }
             }
@@ -98,6 +107,12 @@ impl FileLines {
         let to = lines.partition_point(|line| line.number <= last);
         lines.get(from..to).unwrap_or_default()
     }
+}
+
+/// Returns the blanks and tabs that a line begins with.
+fn indent(line: &[u8]) -> String {
+    let blanks = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
+    blanks.copied().map(char::from).collect()
 }
 
 /// Returns the old name of a renamed file. A copy's source is another file and does not count.

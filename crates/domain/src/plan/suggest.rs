@@ -2,8 +2,11 @@
 //! to more than any other text.
 //!
 //! **Invariant:** an offered suggestion replaces exactly the added lines that the comment is anchored
-//! to, keeps their brackets balanced, and adds no URL, no long opaque text, no character outside ASCII and
-//! no placeholder of ours that those lines do not have.
+//! to, keeps their indentation and what their brackets open and close, and adds no URL, no long opaque text,
+//! no character outside ASCII and no placeholder of ours that those lines do not have.
+//!
+//! A file with carriage returns gets none: a suggestion has no line ends of its own, and no forge says whether
+//! it keeps those of the file.
 
 use crate::anchor::{Anchor, FileLines, ShownLine, Wanted};
 use crate::review::Side;
@@ -66,7 +69,9 @@ pub(super) fn may_offer(
     anchor.side == Side::Right
         && !is_guarded(path)
         && replaced.iter().all(ShownLine::is_changed)
-        && balance(text) == balance(&old)
+        && !lines.side(anchor.side).iter().any(|line| line.has_return)
+        && keeps_indent(replaced, text)
+        && keeps_brackets(text, &old)
         && !adds_url(text, &old)
         && PLACEHOLDERS
             .iter()
@@ -89,24 +94,105 @@ fn is_guarded(path: &str) -> bool {
             .any(|folder| rooted.contains(&format!("/{folder}")))
 }
 
-/// Closing minus opening, per kind of bracket.
-fn balance(text: &str) -> [i64; 3] {
-    let mut open = [0_i64; 3];
-    for c in text.chars() {
-        let (slot, step): (usize, i64) = match c {
-            '(' => (0, 1),
-            ')' => (0, -1),
-            '[' => (1, 1),
-            ']' => (1, -1),
-            '{' => (2, 1),
-            '}' => (2, -1),
+/// Whether the first line begins where the first replaced one did, and no line is indented with what those
+/// lines are not indented with. Where only blank lines are replaced, nobody knows how deep the code is.
+fn keeps_indent(replaced: &[ShownLine], text: &str) -> bool {
+    let old: Vec<&str> = replaced
+        .iter()
+        .filter(|line| !line.text.is_empty())
+        .map(|line| line.indent.as_str())
+        .collect();
+    let new: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(indent)
+        .collect();
+    let begins_there = match (old.first(), new.first()) {
+        (_, None) => true,
+        (old, new) => old == new,
+    };
+    begins_there && !mixes_anew(&old, &new)
+}
+
+fn indent(line: &str) -> &str {
+    let code = line.trim_start_matches([' ', '\t']);
+    line.strip_suffix(code).unwrap_or_default()
+}
+
+/// Whether the new lines are indented with blanks or tabs where the old ones are not, or with a tab after a
+/// blank. Old lines at the margin allow either, but not both.
+fn mixes_anew(old: &[&str], new: &[&str]) -> bool {
+    let has = |lines: &[&str], what: &str| lines.iter().any(|line| line.contains(what));
+    let (old_blank, old_tab) = (has(old, " "), has(old, "\t"));
+    let (new_blank, new_tab) = (has(new, " "), has(new, "\t"));
+    let is_mixed = if old_blank || old_tab {
+        (new_blank && !old_blank) || (new_tab && !old_tab)
+    } else {
+        new_blank && new_tab
+    };
+    is_mixed || (has(new, " \t") && !has(old, " \t"))
+}
+
+/// Whether the lines around see the same brackets opened and closed, in the same order, with and without
+/// those in strings.
+fn keeps_brackets(text: &str, old: &str) -> bool {
+    unmatched(text.chars()) == unmatched(old.chars())
+        && unmatched(outside_strings(text)) == unmatched(outside_strings(old))
+}
+
+/// Returns the brackets that find no partner, in order: `)(` for `a) + (b`.
+fn unmatched(text: impl Iterator<Item = char>) -> Vec<char> {
+    let mut left = Vec::new();
+    for c in text {
+        let opening = match c {
+            '(' | '[' | '{' => {
+                left.push(c);
+                continue;
+            }
+            ')' => '(',
+            ']' => '[',
+            '}' => '{',
             _ => continue,
         };
-        if let Some(count) = open.get_mut(slot) {
-            *count = count.saturating_add(step);
+        if left.last() == Some(&opening) {
+            left.pop();
+        } else {
+            left.push(c);
         }
     }
-    open
+    left
+}
+
+/// Returns the text without what stands in quotes. A quote that is not closed on its line is none: an
+/// apostrophe, or a lifetime.
+fn outside_strings(text: &str) -> impl Iterator<Item = char> {
+    text.lines().flat_map(|line| {
+        let mut rest = line;
+        std::iter::from_fn(move || {
+            loop {
+                let c = rest.chars().next()?;
+                rest = rest.get(c.len_utf8()..)?;
+                match matches!(c, '"' | '\'' | '`').then(|| after_string(rest, c)) {
+                    Some(Some(after)) => rest = after,
+                    _ => return Some(c),
+                }
+            }
+        })
+    })
+}
+
+/// Returns what follows a string's closing quote on the line.
+fn after_string(text: &str, quote: char) -> Option<&str> {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            c if c == quote => return text.get(at.saturating_add(c.len_utf8())..),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Whether a word with a scheme or host stands in the text and not in the old lines.

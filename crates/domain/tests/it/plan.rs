@@ -6,4 +6,5 @@ mod gate;
 mod once;
 mod property;
 mod review_file;
+mod suggest;
 mod token_leak;
