@@ -49,6 +49,8 @@ pub(crate) enum Name {
     ReadToken,
     /// A token that may write pull request reviews, where no App is used.
     WriteToken,
+    /// A token that may push, of the account that writes, where no App is used and threads are resolved.
+    ResolveToken,
 }
 
 impl Name {
@@ -57,6 +59,7 @@ impl Name {
             Self::ModelKey => Output::ModelKey,
             Self::ReadToken => Output::ReadToken,
             Self::WriteToken => Output::WriteToken,
+            Self::ResolveToken => Output::ResolveToken,
         }
     }
 
@@ -64,7 +67,7 @@ impl Name {
         match self {
             Self::ModelKey => "the reviewer",
             Self::ReadToken => "the collector",
-            Self::WriteToken => "the poster",
+            Self::WriteToken | Self::ResolveToken => "the poster",
         }
     }
 }
@@ -91,7 +94,7 @@ async fn set(arguments: &Set) -> Result<ExitCode> {
             stack.name(),
             which.what()
         ))
-        .hint("tokens are used where the stack was deployed with GitHubAuth=token")
+        .hint("tokens are used where the stack was deployed with GitHubAuth=token, and the one that resolves threads with ResolveThreads=true")
         .into());
     }
     let value = checked(&read(which.what())?, which.what())?;

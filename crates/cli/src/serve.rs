@@ -80,11 +80,7 @@ pub(crate) async fn run(
         tokio::join!(
             host.keep(May::Nothing, || host.intake(), &ready),
             host.keep(May::Mint(Reach::Read), || host.collector(), &|_| ()),
-            host.keep(
-                May::Mint(Reach::Write),
-                || host.poster(&marker_key),
-                &|_| ()
-            ),
+            host.keep(May::Post, || host.poster(&marker_key), &|_| ()),
             host.keep(May::AskDeliveries, || host.sweeper(), &|_| ()),
             reviews::serve(&host),
             announce(&data),
@@ -104,6 +100,8 @@ enum May {
     Nothing,
     /// Tokens of one reach.
     Mint(Reach),
+    /// Tokens that write and, if the operator opted into it, tokens that resolve threads.
+    Post,
     /// What the forge knows of its webhooks.
     AskDeliveries,
 }
@@ -171,17 +169,25 @@ impl Host<'_> {
                 FromChild::NeedToken(request) => {
                     let token = match may {
                         May::Mint(reach) => self.token(reach, &request).await,
+                        May::Post => self.token(Reach::Write, &request).await,
                         May::Nothing | May::AskDeliveries => {
                             Err(NoToken::unavailable("this stage needs no token"))
                         }
                     };
                     child.link.send(&ToChild::Token { token }).await?;
                 }
+                FromChild::NeedResolveToken(request)
+                    if may == May::Post && self.settings.resolve_threads =>
+                {
+                    let token = self.token(Reach::Resolve, &request).await;
+                    child.link.send(&ToChild::Token { token }).await?;
+                }
                 FromChild::NeedDeliveries(request) if may == May::AskDeliveries => {
                     let answer = self.minters.deliveries(request).await;
                     child.link.send(&ToChild::Deliveries(answer)).await?;
                 }
-                FromChild::NeedDeliveries(_)
+                FromChild::NeedResolveToken(_)
+                | FromChild::NeedDeliveries(_)
                 | FromChild::Deliveries(_)
                 | FromChild::Minted { .. }
                 | FromChild::Reviewed { .. } => {
@@ -234,17 +240,28 @@ impl Host<'_> {
         ChildSettings::Collector(CollectorSettings {
             data_dir: self.settings.data_dir.clone(),
             github: self.settings.github.clone(),
-            token: self.token_from(Reach::Read),
+            token: match &self.settings.credentials {
+                Credentials::App { .. } => TokenFrom::Minter,
+                Credentials::Tokens { read, .. } => TokenFrom::Fixed(read.clone()),
+            },
             policy: self.settings.policy.clone(),
             timings: self.settings.timings,
         })
     }
 
     fn poster(&self, marker_key: &Secret) -> ChildSettings {
+        let (token, resolve) = match &self.settings.credentials {
+            Credentials::App { .. } => (TokenFrom::Minter, Some(TokenFrom::Minter)),
+            Credentials::Tokens { write, resolve, .. } => (
+                TokenFrom::Fixed(write.clone()),
+                resolve.clone().map(TokenFrom::Fixed),
+            ),
+        };
         ChildSettings::Poster(PosterSettings {
             data_dir: self.settings.data_dir.clone(),
             github: self.settings.github.clone(),
-            token: self.token_from(Reach::Write),
+            token,
+            resolve: resolve.filter(|_| self.settings.resolve_threads),
             marker_key: marker_key.clone(),
             policy: self.settings.policy.clone(),
             timings: self.settings.timings,
@@ -258,14 +275,6 @@ impl Host<'_> {
             allowed_accounts: self.settings.allowed_accounts.clone(),
             timings: self.settings.timings,
         })
-    }
-
-    fn token_from(&self, stage: Reach) -> TokenFrom {
-        match (&self.settings.credentials, stage) {
-            (Credentials::App { .. }, _) => TokenFrom::Minter,
-            (Credentials::Tokens { read, .. }, Reach::Read) => TokenFrom::Fixed(read.clone()),
-            (Credentials::Tokens { write, .. }, Reach::Write) => TokenFrom::Fixed(write.clone()),
-        }
     }
 }
 

@@ -126,6 +126,14 @@ pub(crate) const VARIABLES: &[Variable] = &[
         form: "a token that may write pull request reviews",
     },
     Variable {
+        name: "MIRILLA_RESOLVE_THREADS",
+        form: "`yes` if threads of ours whose finding is gone shall be resolved, for which GitHub wants the right to push (SECURITY.md); default `no`",
+    },
+    Variable {
+        name: "MIRILLA_GITHUB_RESOLVE_TOKEN",
+        form: "a third token, of the account that writes, which may push; with two tokens and MIRILLA_RESOLVE_THREADS",
+    },
+    Variable {
         name: "ANTHROPIC_API_KEY",
         form: "the key of the Messages API; without one only deterministic checks run",
     },
@@ -208,12 +216,14 @@ pub(crate) enum Credentials {
         /// The private key.
         key: Secret,
     },
-    /// Two fixed tokens.
+    /// Two fixed tokens, or three.
     Tokens {
         /// Reads.
         read: Secret,
         /// Writes.
         write: Secret,
+        /// Resolves threads, where that is wanted.
+        resolve: Option<Secret>,
     },
 }
 
@@ -244,6 +254,8 @@ pub(crate) struct HostSettings {
     pub(crate) github: GithubAccess,
     /// With which rights.
     pub(crate) credentials: Credentials,
+    /// Whether threads of ours whose finding is gone are resolved.
+    pub(crate) resolve_threads: bool,
     /// How the model is reached; without one only the deterministic checks run.
     pub(crate) model: Option<ModelAccess>,
     /// What the operator decides about reviews.
@@ -376,7 +388,13 @@ impl Reader<'_> {
         }
         let webhook = self.webhook();
         let api_url = self.url("MIRILLA_GITHUB_API_URL", "https://api.github.com");
-        let credentials = self.credentials();
+        let yes_or_no = |value: &str| match value {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        };
+        let resolve_threads = self.parsed("MIRILLA_RESOLVE_THREADS", false, yes_or_no);
+        let credentials = self.credentials(resolve_threads);
         let login = match credentials {
             Some(Credentials::App { .. }) => self
                 .required("MIRILLA_GITHUB_APP_SLUG")
@@ -392,15 +410,8 @@ impl Reader<'_> {
             SocketAddr::from(([127, 0, 0, 1], 8080)),
             |v| v.parse().ok(),
         );
-        let listen_beyond_loopback = self.parsed(
-            "MIRILLA_LISTEN_BEYOND_LOOPBACK",
-            false,
-            |value| match value {
-                "yes" => Some(true),
-                "no" => Some(false),
-                _ => None,
-            },
-        );
+        let listen_beyond_loopback =
+            self.parsed("MIRILLA_LISTEN_BEYOND_LOOPBACK", false, yes_or_no);
         let concurrent_reviews = self.parsed("MIRILLA_CONCURRENT_REVIEWS", 2, |value| {
             value.parse().ok().filter(|count| (1..=16).contains(count))
         });
@@ -417,6 +428,7 @@ impl Reader<'_> {
                 login,
             },
             credentials: credentials?,
+            resolve_threads,
             model,
             policy,
             concurrent_reviews,
@@ -467,7 +479,7 @@ impl Reader<'_> {
         })
     }
 
-    fn credentials(&mut self) -> Option<Credentials> {
+    fn credentials(&mut self, resolve_threads: bool) -> Option<Credentials> {
         if let Some(path) = self
             .get("MIRILLA_GITHUB_APP_KEY_FILE")
             .map(ToOwned::to_owned)
@@ -487,8 +499,18 @@ impl Reader<'_> {
         }
         let read = self.get("MIRILLA_GITHUB_READ_TOKEN").map(Secret::new);
         let write = self.get("MIRILLA_GITHUB_WRITE_TOKEN").map(Secret::new);
+        let resolve = if resolve_threads {
+            self.required("MIRILLA_GITHUB_RESOLVE_TOKEN")
+                .map(Secret::new)
+        } else {
+            None
+        };
         if let (Some(read), Some(write)) = (read, write) {
-            Some(Credentials::Tokens { read, write })
+            Some(Credentials::Tokens {
+                read,
+                write,
+                resolve,
+            })
         } else {
             self.problem(
                 "MIRILLA_GITHUB_APP_KEY_FILE",
@@ -616,6 +638,28 @@ mod tests {
             !format!("{settings:?}").contains("made-up"),
             "secrets must not be printed"
         );
+    }
+
+    #[test]
+    fn resolving_is_asked_for_and_takes_a_token_of_its_own() {
+        let tokens = [
+            ("MIRILLA_ALLOWED_ACCOUNTS", "acme"),
+            ("MIRILLA_WEBHOOK_SECRET", "not-a-real-secret"),
+            ("MIRILLA_GITHUB_READ_TOKEN", "made-up-read"),
+            ("MIRILLA_GITHUB_WRITE_TOKEN", "made-up-write"),
+        ];
+        let mut given = environment(&tokens);
+        assert!(!host(&given).unwrap().resolve_threads, "off by default");
+        given.insert("MIRILLA_RESOLVE_THREADS".to_owned(), "yes".to_owned());
+        let problems = host(&given).unwrap_err().join("\n");
+        assert!(
+            problems.contains("MIRILLA_GITHUB_RESOLVE_TOKEN is missing"),
+            "{problems}"
+        );
+        let token = "made-up-resolve".to_owned();
+        given.insert("MIRILLA_GITHUB_RESOLVE_TOKEN".to_owned(), token);
+        let settings = host(&given).unwrap();
+        assert!(settings.resolve_threads && !format!("{settings:?}").contains("made-up"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod strict_json;
 mod suggest;
 mod validate;
 
-pub use action::{Plan, Resolve, ReviewAction};
+pub use action::{LeftOpen, MAX_RESOLVED, Plan, Resolve, ReviewAction, Veto, WhyOpen};
 pub use coverage::{CoverageReport, FileCoverage, FileState};
 pub use decide::plan;
 pub(crate) use draft::Draft;

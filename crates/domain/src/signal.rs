@@ -227,6 +227,15 @@ pub enum Signal {
     TokenWithoutJob,
     /// The forge returned a token that reaches further than its stage. It was thrown away.
     TokenTooWide,
+    /// A token for resolving threads could not be revoked; it lapses within the hour.
+    TokenNotRevoked,
+    /// Threads of ours whose finding is gone, where the operator has them resolved.
+    ThreadsGone {
+        /// What became of them.
+        fate: ThreadFate,
+        /// How many.
+        count: u64,
+    },
     /// How many calls the forge's limit leaves.
     CallsLeft {
         /// In percent of the limit.
@@ -261,6 +270,31 @@ pub enum Signal {
     RedeliveryGivenUp,
     /// A delivery that is too large for the front door was read from the forge.
     DeliveryRead,
+}
+
+/// What became of a thread that was to be resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ThreadFate {
+    /// It is resolved.
+    Resolved,
+    /// Somebody touched it since the plan was made.
+    Left,
+    /// The forge failed or refused; a later run tries again.
+    Failed,
+}
+
+impl ThreadFate {
+    /// Every fate.
+    pub const ALL: [Self; 3] = [Self::Resolved, Self::Left, Self::Failed];
+
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Resolved => "resolved",
+            Self::Left => "left",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// Which kind of purse, whoever it belongs to.

@@ -9,7 +9,7 @@ use mirilla_ports::message::Message;
 use mirilla_ports::tokens::{MintRequest, MintTokens, NoToken};
 use secrecy::SecretString;
 
-use crate::token::{ReadToken, TokenError, TokenSource, WriteToken};
+use crate::token::{ReadToken, ResolveToken, TokenError, TokenSource, WriteToken};
 
 /// Where a stage's tokens come from.
 #[derive(Clone)]
@@ -85,5 +85,29 @@ impl TokenSource<ReadToken> for JobTokens {
 impl TokenSource<WriteToken> for JobTokens {
     async fn token(&self, fresh: bool) -> Result<WriteToken, TokenError> {
         self.secret(fresh).await.map(WriteToken::minted)
+    }
+}
+
+/// The tokens with which threads are resolved for one message. Their source is another one than that of
+/// [`JobTokens`], and they are of no use for anything else.
+#[derive(Debug, Clone)]
+pub struct ResolveTokens(JobTokens);
+
+impl ResolveTokens {
+    /// Returns the tokens for the job of a message.
+    pub fn of(from: TokensFrom, message: &Message) -> Self {
+        Self(JobTokens::of(from, message))
+    }
+
+    /// Returns whether the token is the operator's own, which no App may revoke.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.0.is_plain()
+    }
+}
+
+#[async_trait]
+impl TokenSource<ResolveToken> for ResolveTokens {
+    async fn token(&self, fresh: bool) -> Result<ResolveToken, TokenError> {
+        self.0.secret(fresh).await.map(ResolveToken::minted)
     }
 }

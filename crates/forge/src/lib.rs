@@ -1,15 +1,15 @@
 //! Forges over HTTP: a half that reads and a half that writes, with different token types.
 //!
 //! In reading order: [`token`] says what a token is and where one comes from; [`github`] holds the
-//! settings, the App's minter, and the two halves [`github::GithubReader`] and
-//! [`github::GithubWriter`], which implement the ports of the same names.
+//! settings, the App's minter, the two halves [`github::GithubReader`] and [`github::GithubWriter`],
+//! which implement the ports of the same names, and [`github::GithubResolver`], which does one thing.
 //!
-//! **Invariant:** a [`ReadToken`] cannot be given to a writer. A token leaves this crate only towards
-//! the API host of the operator's settings.
+//! **Invariant:** a [`ReadToken`] cannot be given to a writer, and a [`ResolveToken`] to neither half. A token
+//! leaves this crate only towards the API host of the operator's settings.
 
 pub mod github;
 mod job_tokens;
 pub mod token;
 
-pub use job_tokens::{JobTokens, TokensFrom};
-pub use token::{ReadToken, TokenError, TokenSource, WriteToken};
+pub use job_tokens::{JobTokens, ResolveTokens, TokensFrom};
+pub use token::{ReadToken, ResolveToken, TokenError, TokenSource, WriteToken};

@@ -67,6 +67,12 @@ token!(
     WriteToken
 );
 
+token!(
+    /// A token that may push, because that is what GitHub wants of whoever resolves a thread. Nothing but a
+    /// [`crate::github::GithubResolver`] takes it.
+    ResolveToken
+);
+
 /// Where a half gets its token from: the operator, a minter in this process, or one in another.
 #[async_trait]
 pub trait TokenSource<T>: Send + Sync {

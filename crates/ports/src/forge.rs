@@ -9,7 +9,7 @@ use mirilla_domain::ids::{
 };
 use mirilla_domain::request::CommentPlace;
 use mirilla_domain::snapshot::{MissingFile, PullRequest, StoredObject, TrustedFiles};
-use mirilla_domain::thread::Existing;
+use mirilla_domain::thread::{Existing, ExistingThread};
 
 pub use mirilla_domain::plan::{NewComment, NewReview};
 
@@ -197,6 +197,14 @@ pub trait ForgeRead: Send + Sync {
 
     /// Returns all reviews and line comments, all pages up to the adapter's bound.
     async fn existing(&self, repo: &RepoName, pr: PrNumber) -> Result<Existing, ForgeError>;
+
+    /// Returns the threads of line comments as they are now, in one call for a hundred, up to the adapter's
+    /// bound.
+    async fn threads(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+    ) -> Result<Vec<ExistingThread>, ForgeError>;
 
     /// Returns one comment as it is now.
     async fn comment(

@@ -20,6 +20,10 @@ pub struct Call {
     pub status: u16,
     /// What the call identified itself with: `app`, `installation`, `pat`, `key`, `none`, …
     pub token_kind: &'static str,
+    /// Whether the token may push to a repository (`contents: write`).
+    pub may_push: bool,
+    /// Whether it asked GraphQL for a change.
+    pub mutates: bool,
     /// Bytes of the answer's body.
     pub bytes: usize,
     /// Bytes of the request's body.

@@ -24,6 +24,8 @@ pub enum Output {
     ReadToken,
     /// The writing token; with plain tokens only.
     WriteToken,
+    /// The token that resolves threads; with plain tokens and `ResolveThreads` only.
+    ResolveToken,
     /// Where alarms go.
     AlarmTopic,
     /// `app` or `token`.
@@ -32,7 +34,7 @@ pub enum Output {
 
 impl Output {
     /// Every output.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::WebhookUrl,
         Self::WebhookSecret,
         Self::ModelKey,
@@ -40,6 +42,7 @@ impl Output {
         Self::AppKey,
         Self::ReadToken,
         Self::WriteToken,
+        Self::ResolveToken,
         Self::AlarmTopic,
         Self::AuthMode,
     ];
@@ -54,6 +57,7 @@ impl Output {
             Self::AppKey => "AppKeyArn",
             Self::ReadToken => "ReadTokenArn",
             Self::WriteToken => "WriteTokenArn",
+            Self::ResolveToken => "ResolveTokenArn",
             Self::AlarmTopic => "AlarmTopicArn",
             Self::AuthMode => "AuthMode",
         }
@@ -69,6 +73,7 @@ impl Output {
             Self::AppKey => "the App's key in KMS",
             Self::ReadToken => "the reading token",
             Self::WriteToken => "the writing token",
+            Self::ResolveToken => "the token that resolves threads",
             Self::AlarmTopic => "the alarms' topic",
             Self::AuthMode => "how GitHub is reached",
         }
@@ -196,6 +201,11 @@ impl Stack {
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let value = self.parameters.get(name)?;
         (!value.is_empty()).then_some(value.as_str())
+    }
+
+    /// Returns whether the stack resolves threads of its own.
+    pub fn resolves_threads(&self) -> bool {
+        self.parameter("ResolveThreads") == Some("true")
     }
 
     /// Returns whether GitHub is reached as an App; otherwise by two plain tokens.

@@ -1,10 +1,12 @@
 //! Decides for which repository a stage gets a token.
 //!
-//! **Invariant:** repository and installation come from the ledger's row, never from who asks; and a
+//! **Invariant:** repository and installation come from the ledger's row, never from who asks; a
 //! token that writes is made for a job whose work is not over or whose check is still to be written, or to
-//! answer a command that was obeyed or a merge queue that waits.
+//! answer a command that was obeyed or a merge queue that waits; and one that resolves threads for a job that a
+//! poster holds, no other.
 
 use mirilla_domain::ids::{Forge, InstallationId, JobId, PullRequestRef, RepoId};
+use mirilla_domain::job::Stage;
 use mirilla_domain::signal::Signal;
 use mirilla_ports::tokens::MintRequest;
 use mirilla_ports::{Ledger, NoToken};
@@ -17,6 +19,8 @@ pub enum Reach {
     Read,
     /// Write reviews too.
     Write,
+    /// Resolve threads, for which GitHub wants the right to push. Made only where the operator opted into it.
+    Resolve,
 }
 
 /// The one repository a token is for.
@@ -64,8 +68,12 @@ async fn of_pull_request(
         .await
         .map_err(|error| NoToken::unavailable(error.to_string()))?
         .ok_or(NoToken::NoJob)?;
-    let is_owed = record.commands.owes_an_answer() || record.queued.open().next().is_some();
-    if reach == Reach::Write && !is_owed {
+    let is_due = match reach {
+        Reach::Read => true,
+        Reach::Write => record.commands.owes_an_answer() || record.queued.open().next().is_some(),
+        Reach::Resolve => false,
+    };
+    if !is_due {
         return Err(NoToken::NoJob);
     }
     Ok(Place {
@@ -83,7 +91,15 @@ async fn of_job(ledger: &dyn Ledger, id: &JobId, reach: Reach) -> Result<Place, 
         .await
         .map_err(|error| NoToken::unavailable(error.to_string()))?
         .ok_or(NoToken::NoJob)?;
-    if reach == Reach::Write && job.state.is_terminal() && !job.is_check_open() {
+    let is_due = match reach {
+        Reach::Read => true,
+        Reach::Write => !job.state.is_terminal() || job.is_check_open(),
+        Reach::Resolve => {
+            let held_by_poster = job.claim.as_ref().map(|claim| claim.stage) == Some(Stage::Post);
+            !job.state.is_terminal() && held_by_poster
+        }
+    };
+    if !is_due {
         return Err(NoToken::NoJob);
     }
     Ok(Place {

@@ -11,6 +11,7 @@ mod declines;
 mod group;
 mod keep;
 mod lease;
+mod resolve;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -32,8 +33,8 @@ use mirilla_ports::ledger::{Claimed, Transaction};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::{
-    ArtifactError, Artifacts, Clock, Entropy, ForgeChecks, ForgeError, ForgeRead, ForgeWrite,
-    Ledger, QueueSend,
+    ArtifactError, Artifacts, Clock, Entropy, ForgeChecks, ForgeError, ForgeRead, ForgeResolve,
+    ForgeWrite, Ledger, QueueSend,
 };
 
 use crate::collect::{calls_left, subject, trusted_rev};
@@ -67,6 +68,8 @@ pub struct PostPorts<'a> {
     pub write: &'a dyn ForgeWrite,
     /// Checks on the forge; used only where there is a gate.
     pub checks: &'a dyn ForgeChecks,
+    /// Resolves threads; only where the operator opted into it.
+    pub resolve: Option<&'a dyn ForgeResolve>,
     /// Time.
     pub clock: &'a dyn Clock,
     /// Claim tokens.
@@ -449,7 +452,10 @@ impl Posting<'_> {
             merge_base: fetched.merge_base.clone(),
         };
         let public = Haystack::new([fetched.bytes.as_slice()]);
-        let on_lines = PlanPolicy::from(&policy);
+        let on_lines = PlanPolicy {
+            resolve_threads: self.ports.resolve.is_some(),
+            ..PlanPolicy::from(&policy)
+        };
         let in_body = PlanPolicy {
             comment_on_lines: false,
             ..on_lines.clone()

@@ -108,6 +108,7 @@ metrics! {
     FindingsPosted => "findings_posted", Count, SUM, "Findings posted as comments.";
     FindingsInBody => "findings_in_body", Count, SUM, "Findings named in a review's body only.";
     FindingsKnown => "findings_already_there", Count, SUM, "Findings that stood there already.";
+    ThreadsGone => "threads_gone", Count, &[&["fate"]], "Threads of ours whose finding is gone: resolved, left to a person, or failed.";
     FindingsDropped => "findings_dropped", Count, &[&["reason"], &[]], "Findings that were not posted.";
     FindingsRejected => "findings_rejected", Count, &[&["reason"], &[]], "What was refused of review files, because no honest reviewer writes it.";
     Redactions => "redactions", Count, SUM, "Secrets, or what looks like one, taken out of what a model wrote.";
@@ -120,6 +121,7 @@ metrics! {
     TokensMinted => "tokens_minted", Count, &[&["stage"]], "Tokens handed out by a minter.";
     TokensWithoutJob => "tokens_without_job", Count, &[&["stage"], &[]], "Tokens asked for without a live job, and refused.";
     TokensTooWide => "tokens_too_wide", Count, &[&["stage"], &[]], "Tokens that reached further than their stage, and were thrown away.";
+    TokensNotRevoked => "tokens_not_revoked", Count, SUM, "Tokens for resolving threads that could not be revoked, and lapse within the hour.";
     // The sweeper.
     QueueMessages => "queue_messages", Count, &[&["queue"]], "Messages of a queue, waiting and in flight; read the maximum.";
     OldestUnfinished => "oldest_unfinished_seconds", Seconds, SUM, "Since when the oldest unfinished job is due; read the maximum.";

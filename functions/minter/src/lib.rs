@@ -1,7 +1,8 @@
 //! Does what only the App itself may, with its key, which nothing else may sign with.
 //!
-//! The same program is deployed once for each stage, with a role and a key policy of its own: two make
-//! tokens, and one asks the forge about its webhooks and hands out no token at all.
+//! The same program is deployed once for each use, with a role and a key policy of its own: two make
+//! tokens for a stage, one makes tokens that resolve threads and is there only if the operator wants that,
+//! and one asks the forge about its webhooks and hands out no token at all.
 //!
 //! **Invariant:** it looks into nothing that a stranger wrote, and a token is for the one repository that
 //! the ledger names, never for one that the caller names.
@@ -64,6 +65,10 @@ impl Work {
                 reach: Reach::Write,
                 ..
             } => "write",
+            Self::Tokens {
+                reach: Reach::Resolve,
+                ..
+            } => "resolve",
             Self::Deliveries(_) => "deliveries",
         }
     }

@@ -43,15 +43,16 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     let stage = settings.parsed(
         "MIRILLA_MINTER_STAGE",
         None,
-        "`read`, `write` or `deliveries`",
+        "`read`, `write`, `resolve` or `deliveries`",
         |text| match text {
             "read" => Some(Some(Stage::Tokens(Reach::Read))),
             "write" => Some(Some(Stage::Tokens(Reach::Write))),
+            "resolve" => Some(Some(Stage::Tokens(Reach::Resolve))),
             "deliveries" => Some(Some(Stage::Deliveries)),
             _ => None,
         },
     );
-    // Whose token it is, only the ledger says; the third makes none.
+    // Whose token it is, only the ledger says; the last makes none.
     let ledger = match stage {
         Some(Stage::Deliveries) => String::new(),
         _ => settings.required("MIRILLA_LEDGER_TABLE"),

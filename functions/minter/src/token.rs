@@ -62,6 +62,10 @@ async fn token(
             let token = minter.write(repo, installation, fresh).await;
             token.map(|token| token.secret().clone())
         }
+        Reach::Resolve => {
+            let token = minter.resolve(repo, installation).await;
+            token.map(|token| token.secret().clone())
+        }
     };
     minted.map_err(|error| NoToken::from(&error))
 }

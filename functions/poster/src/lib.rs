@@ -1,7 +1,7 @@
 //! Posts on AWS: a write token per job, the ledger, findings and the way back to the collector.
 //!
 //! **Invariant:** no model here, and no key of the App: tokens come from `minter-write`, one for each
-//! job, or are the operator's own. Of S3's event only the object's key counts.
+//! job, or are the operator's own; and, only where the operator opted in, from `minter-resolve`. Of S3's event only the object's key counts.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::LambdaEvent;
 use mirilla_domain::ids::Timestamp;
 use mirilla_forge::github::Access;
-use mirilla_forge::{JobTokens, TokensFrom};
+use mirilla_forge::{JobTokens, ResolveTokens, TokensFrom};
 use mirilla_lambda::batch::{Batch, Received};
 use mirilla_lambda::findings_event;
 use mirilla_ports::message::Message;
-use mirilla_ports::{Artifacts, Clock, Entropy, Ledger, PutBack, QueueSend};
+use mirilla_ports::{Artifacts, Clock, Entropy, ForgeResolve, Ledger, PutBack, QueueSend};
 use mirilla_stages::error::StageError;
 use mirilla_stages::post::{self, PostPorts, PostSettings};
 use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
@@ -35,6 +35,8 @@ pub struct State {
     pub github: Access,
     /// Where tokens come from.
     pub tokens: TokensFrom,
+    /// Where tokens come from that resolve threads; nothing unless the operator opted into it.
+    pub resolve: Option<TokensFrom>,
     /// The operator's decisions.
     pub settings: PostSettings,
     /// Time.
@@ -71,6 +73,8 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     let message = received.message;
     let tokens = JobTokens::of(state.tokens.clone(), &message);
     let write = state.github.writer(tokens);
+    let resolve = state.resolve.clone();
+    let resolve = resolve.map(|from| state.github.resolver(ResolveTokens::of(from, &message)));
     let ports = PostPorts {
         ledger: &*state.ledger,
         artifacts: &*state.artifacts,
@@ -78,6 +82,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         read: write.reader(),
         write: &write,
         checks: &write,
+        resolve: resolve.as_ref().map(|port| port as &dyn ForgeResolve),
         clock: &*state.clock,
         entropy: &*state.entropy,
     };

@@ -58,6 +58,8 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     let place = settings.github();
     let minter = settings.optional("MIRILLA_MINTER_FUNCTION");
     let token = settings.optional("MIRILLA_GITHUB_WRITE_TOKEN_ARN");
+    let resolve_minter = settings.optional("MIRILLA_RESOLVE_MINTER_FUNCTION");
+    let resolve_token = settings.optional("MIRILLA_GITHUB_RESOLVE_TOKEN_ARN");
     settings.finish(())?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -80,6 +82,18 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
             "neither MIRILLA_MINTER_FUNCTION nor MIRILLA_GITHUB_WRITE_TOKEN_ARN is set: the template sets one"
         ),
     };
+    let resolve = match (resolve_minter, resolve_token) {
+        (Some(function), _) => Some(TokensFrom::Minter(Arc::new(MinterFunction::new(
+            aws.lambda(),
+            function,
+        )))),
+        (None, Some(secret)) => {
+            let token = secrets.text(&secret).await?;
+            known.push(("resolve-token", token.expose_secret().to_owned()));
+            Some(TokensFrom::Fixed(token))
+        }
+        (None, None) => None,
+    };
     let github = GithubSettings::of_operator(&place.api_url, place.archive_hosts, place.ca_pem)
         .context("MIRILLA_GITHUB_API_URL cannot be used")?;
     let queues = SqsQueues::new(aws.sqs(), urls);
@@ -100,6 +114,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
             Arc::<OsEntropy>::clone(&entropy),
         )?,
         tokens,
+        resolve,
         settings: PostSettings {
             policy,
             marker_key: MarkerKey::new(marker_key.expose_secret().as_bytes())

@@ -77,6 +77,7 @@ impl Loopback {
                 id: app_id,
                 key: Secret::new(mirilla_sim::TEST_APP_KEY),
             },
+            resolve_threads: false,
             model: Some(ModelAccess {
                 endpoint: sim.messages().url().parse()?,
                 api_key: Secret::new(sim.messages().api_key()),

@@ -30,7 +30,11 @@ pub(super) async fn examine(settings: &HostSettings, report: &mut Report) {
     }
     match &settings.credentials {
         Credentials::App { id, key } => app(&access, settings, id, key, report).await,
-        Credentials::Tokens { read, write } => tokens(&access, read, write, report).await,
+        Credentials::Tokens {
+            read,
+            write,
+            resolve,
+        } => tokens(&access, read, write, resolve.as_ref(), report).await,
     }
 }
 
@@ -133,22 +137,29 @@ async fn app(
             format!("set MIRILLA_GITHUB_APP_SLUG={}", facts.slug),
         );
     }
-    permissions(&facts, report);
+    permissions(&facts, settings.resolve_threads, report);
     installations(&own, settings, &facts, report).await;
 }
 
-fn permissions(facts: &AppFacts, report: &mut Report) {
+fn permissions(facts: &AppFacts, resolve_threads: bool, report: &mut Report) {
     const CHECK: &str = "permissions";
     let for_queues = {
         let (name, level) = manifest::MERGE_QUEUES;
         format!("{name}: {level}")
     };
-    let (queues, lacking): (Vec<_>, Vec<_>) = manifest::missing(&facts.permissions)
+    let (queues, mut lacking): (Vec<_>, Vec<_>) = manifest::missing(&facts.permissions)
         .into_iter()
         .partition(|lacking| *lacking == for_queues);
     // Commands in the conversation need it, for the event alone.
     let mut wider = manifest::wider(&facts.permissions);
     wider.retain(|permission| permission != "issues: read");
+    if resolve_threads {
+        let push = "contents: write";
+        wider.retain(|permission| permission != push);
+        if facts.permissions.get("contents").map(String::as_str) != Some("write") {
+            lacking.push(format!("{push} (MIRILLA_RESOLVE_THREADS is `yes`)"));
+        }
+    }
     let unheard = manifest::missing_events(&facts.events);
     if !lacking.is_empty() {
         report.fail(
@@ -220,7 +231,13 @@ async fn installations(
     }
 }
 
-async fn tokens(access: &Access, read: &Secret, write: &Secret, report: &mut Report) {
+async fn tokens(
+    access: &Access,
+    read: &Secret,
+    write: &Secret,
+    resolve: Option<&Secret>,
+    report: &mut Report,
+) {
     if read == write {
         report.warn(
             "tokens",
@@ -228,10 +245,19 @@ async fn tokens(access: &Access, read: &Secret, write: &Secret, report: &mut Rep
             "make one that reads contents and pull requests, and one that writes pull requests",
         );
     }
-    for (check, variable, token, may_write) in [
+    if resolve.is_some_and(|resolve| resolve == write || resolve == read) {
+        report.warn(
+            "tokens",
+            "the token that resolves threads is another one's too, so that one may push",
+            "make a third one, of the same account, with Contents: write and Pull requests: write",
+        );
+    }
+    let third = resolve.map(|token| ("resolve-token", "MIRILLA_GITHUB_RESOLVE_TOKEN", token, true));
+    let both = [
         ("read-token", "MIRILLA_GITHUB_READ_TOKEN", read, false),
         ("write-token", "MIRILLA_GITHUB_WRITE_TOKEN", write, true),
-    ] {
+    ];
+    for (check, variable, token, may_write) in both.into_iter().chain(third) {
         match access.token_facts(&token.to_secret_string()).await {
             Ok(facts) => {
                 let wide = facts.scopes.iter().any(|scope| scope == "repo");

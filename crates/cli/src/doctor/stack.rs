@@ -19,6 +19,8 @@ struct Function {
     with_app: bool,
     /// Whether a queue feeds it.
     fed: bool,
+    /// Whether it is there only where threads are resolved.
+    with_resolving: bool,
 }
 
 const fn function(output: &'static str, with_app: bool, fed: bool) -> Function {
@@ -26,10 +28,11 @@ const fn function(output: &'static str, with_app: bool, fed: bool) -> Function {
         output,
         with_app,
         fed,
+        with_resolving: false,
     }
 }
 
-const FUNCTIONS: [Function; 8] = [
+const FUNCTIONS: [Function; 9] = [
     function("IntakeFunction", false, false),
     function("CollectorFunction", false, true),
     function("ReviewerFunction", false, true),
@@ -38,6 +41,10 @@ const FUNCTIONS: [Function; 8] = [
     function("MinterReadFunction", true, false),
     function("MinterWriteFunction", true, false),
     function("MinterDeliveriesFunction", true, false),
+    Function {
+        with_resolving: true,
+        ..function("MinterResolveFunction", true, false)
+    },
 ];
 
 const DEAD_LETTERS: [&str; 3] = [
@@ -98,7 +105,9 @@ async fn functions(stack: &Stack, report: &mut Report) {
     let wanted = stack.parameter("Architecture").unwrap_or("arm64");
     let mut fine = 0_u32;
     for function in FUNCTIONS {
-        if function.with_app && !stack.uses_app() {
+        let is_elsewhere = (function.with_app && !stack.uses_app())
+            || (function.with_resolving && !stack.resolves_threads());
+        if is_elsewhere {
             continue;
         }
         let looked = async {
@@ -325,6 +334,15 @@ async fn app(stack: &Stack, report: &mut Report) {
         Err(error) => report.unseen(CHECK, &error),
     }
     key(stack, &create, report).await;
+    if stack.resolves_threads() {
+        // Only a minter can ask: the App's key is not at hand here.
+        report.warn(
+            "permissions",
+            "ResolveThreads is true, and whether the App has contents: write cannot be seen from here",
+            "add it on the App's page and let each account accept it; until then threads stay open and \
+             the metric threads_gone counts them as failed",
+        );
+    }
 }
 
 fn reconnect(stack: &Stack) -> String {
@@ -383,10 +401,13 @@ async fn key(stack: &Stack, create: &str, report: &mut Report) {
 async fn tokens(stack: &Stack, report: &mut Report) {
     const CHECK: &str = "tokens";
     let mut values: Vec<SecretString> = Vec::new();
-    for (output, name) in [
+    let resolve = (Output::ResolveToken, "resolve-token");
+    let resolve = stack.resolves_threads().then_some(resolve);
+    let both = [
         (Output::ReadToken, "read-token"),
         (Output::WriteToken, "write-token"),
-    ] {
+    ];
+    for (output, name) in both.into_iter().chain(resolve) {
         match stack.secret(output).await {
             Ok(Some(value)) if !value.expose_secret().trim().is_empty() => values.push(value),
             Ok(_) => report.fail(
@@ -397,8 +418,19 @@ async fn tokens(stack: &Stack, report: &mut Report) {
             Err(error) => report.unseen(CHECK, &error),
         }
     }
-    if let [read, write] = values.as_slice() {
-        if read.expose_secret() == write.expose_secret() {
+    if let [read, write, more @ ..] = values.as_slice() {
+        let is_shared = |one: &SecretString| {
+            [read, write]
+                .map(SecretString::expose_secret)
+                .contains(&one.expose_secret())
+        };
+        if more.iter().any(is_shared) {
+            report.warn(
+                CHECK,
+                "the token that resolves threads is another one's too, so that one may push",
+                "make a third one, of the same account, with Contents: write and Pull requests: write",
+            );
+        } else if read.expose_secret() == write.expose_secret() {
             report.warn(
                 CHECK,
                 "both tokens are the same, so the collector may write",

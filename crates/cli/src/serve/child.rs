@@ -102,6 +102,24 @@ fn tokens_from(told: &TokenFrom, link: &Arc<Mutex<Link>>) -> TokensFrom {
     }
 }
 
+/// Returns where tokens come from that resolve threads.
+fn resolve_tokens_from(told: &TokenFrom, link: &Arc<Mutex<Link>>) -> TokensFrom {
+    match told {
+        TokenFrom::Fixed(token) => TokensFrom::Fixed(token.to_secret_string()),
+        TokenFrom::Minter => TokensFrom::Minter(Arc::new(ResolveDesk(Arc::clone(link)))),
+    }
+}
+
+/// The supervisor, asked for tokens that resolve threads.
+struct ResolveDesk(Arc<Mutex<Link>>);
+
+#[async_trait]
+impl MintTokens for ResolveDesk {
+    async fn mint(&self, request: &MintRequest) -> Result<SecretString, NoToken> {
+        ask_for_token(&self.0, &FromChild::NeedResolveToken(request.clone())).await
+    }
+}
+
 /// The supervisor, asked for tokens and about webhooks.
 struct Supervisor(Arc<Mutex<Link>>);
 
@@ -127,17 +145,21 @@ impl AskDeliveries for Supervisor {
 #[async_trait]
 impl MintTokens for Supervisor {
     async fn mint(&self, request: &MintRequest) -> Result<SecretString, NoToken> {
-        let answer = async {
-            let mut link = self.0.lock().await;
-            link.send(&FromChild::NeedToken(request.clone())).await?;
-            match link.next::<ToChild>().await? {
-                Some(ToChild::Token { token }) => Ok(token),
-                _ => anyhow::bail!("the supervisor did not answer with a token"),
-            }
-        };
-        match answer.await {
-            Ok(answer) => answer.map(|token| token.to_secret_string()),
-            Err(error) => Err(NoToken::unavailable(format!("{error:#}"))),
+        ask_for_token(&self.0, &FromChild::NeedToken(request.clone())).await
+    }
+}
+
+async fn ask_for_token(link: &Mutex<Link>, need: &FromChild) -> Result<SecretString, NoToken> {
+    let answer = async {
+        let mut link = link.lock().await;
+        link.send(need).await?;
+        match link.next::<ToChild>().await? {
+            Some(ToChild::Token { token }) => Ok(token),
+            _ => anyhow::bail!("the supervisor did not answer with a token"),
         }
+    };
+    match answer.await {
+        Ok(answer) => answer.map(|token| token.to_secret_string()),
+        Err(error) => Err(NoToken::unavailable(format!("{error:#}"))),
     }
 }

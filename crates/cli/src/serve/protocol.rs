@@ -76,7 +76,7 @@ pub(crate) enum ToChild {
         /// What to be.
         settings: Box<ChildSettings>,
     },
-    /// Answer to [`FromChild::NeedToken`].
+    /// Answer to [`FromChild::NeedToken`] and [`FromChild::NeedResolveToken`].
     Token {
         /// The token, or why there is none.
         token: Result<Secret, NoToken>,
@@ -111,6 +111,9 @@ pub(crate) enum FromChild {
     },
     /// It needs a token for a job's repository.
     NeedToken(MintRequest),
+    /// It needs a token that resolves threads of a job's pull request (poster only, if the operator opted
+    /// into it).
+    NeedResolveToken(MintRequest),
     /// It wants to know about the forge's webhooks (sweeper only).
     NeedDeliveries(DeliveriesRequest),
     /// Answer to [`ToChild::AskDeliveries`].

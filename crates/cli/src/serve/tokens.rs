@@ -1,4 +1,5 @@
-//! The only children that hold the App's key: two that make tokens, and one that asks about webhooks.
+//! The only children that hold the App's key: two that make tokens for a stage, one that makes tokens to
+//! resolve threads if the operator wants that, and one that asks about webhooks.
 //!
 //! **Invariant:** which of them answers depends on the line the request came in on, not on what the
 //! request says.
@@ -15,11 +16,12 @@ use crate::settings::{AppSettings, MinterSettings, Secret};
 /// The name of the process that asks about webhooks.
 pub(crate) const DELIVERIES: &str = "minter-deliveries";
 
-/// The queues to the three.
+/// The queues to them.
 #[derive(Debug, Default)]
 pub(crate) struct Minters {
     read: Desk<Result<Secret, NoToken>>,
     write: Desk<Result<Secret, NoToken>>,
+    resolve: Desk<Result<Secret, NoToken>>,
     deliveries: Desk<DeliveriesAnswer>,
 }
 
@@ -28,6 +30,7 @@ impl Minters {
         match reach {
             Reach::Read => &self.read,
             Reach::Write => &self.write,
+            Reach::Resolve => &self.resolve,
         }
     }
 
@@ -57,7 +60,7 @@ impl Minters {
     }
 }
 
-/// Keeps the three alive.
+/// Keeps them alive; the one that makes tokens to resolve threads is started only if that is wanted.
 pub(crate) async fn serve(host: &Host<'_>, app: &AppSettings) {
     let minter = |reach| {
         ChildSettings::Minter(MinterSettings {
@@ -69,10 +72,15 @@ pub(crate) async fn serve(host: &Host<'_>, app: &AppSettings) {
         FromChild::Minted { token } => Some(token),
         _ => None,
     };
-    let [read, write] = [Reach::Read, Reach::Write].map(|reach| {
+    let [read, write, resolve] = [Reach::Read, Reach::Write, Reach::Resolve].map(|reach| {
         let desk = host.minters.desk(reach);
         desk.serve(host, process_name(reach), move || minter(reach), token)
     });
+    let resolve = async {
+        if host.settings.resolve_threads {
+            resolve.await;
+        }
+    };
     let deliveries = host.minters.deliveries.serve(
         host,
         DELIVERIES,
@@ -82,7 +90,7 @@ pub(crate) async fn serve(host: &Host<'_>, app: &AppSettings) {
             _ => None,
         },
     );
-    tokio::join!(read, write, deliveries);
+    tokio::join!(read, write, resolve, deliveries);
 }
 
 /// Returns the name of a minter's process.
@@ -90,5 +98,6 @@ pub(crate) const fn process_name(reach: Reach) -> &'static str {
     match reach {
         Reach::Read => "minter-read",
         Reach::Write => "minter-write",
+        Reach::Resolve => "minter-resolve",
     }
 }

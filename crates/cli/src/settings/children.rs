@@ -46,6 +46,8 @@ pub(crate) struct PosterSettings {
     pub(crate) data_dir: PathBuf,
     pub(crate) github: GithubAccess,
     pub(crate) token: TokenFrom,
+    /// Whence the token that resolves threads; nothing where the operator did not opt into it.
+    pub(crate) resolve: Option<TokenFrom>,
     pub(crate) marker_key: Secret,
     pub(crate) policy: OperatorPolicy,
     pub(crate) timings: Timings,

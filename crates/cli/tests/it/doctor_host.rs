@@ -123,6 +123,10 @@ fn each_defect_of_a_host_is_found_alone() {
         "price fail: a cap of",
     );
     assert_found(
+        &Host::new().set("MIRILLA_RESOLVE_THREADS", "yes"),
+        "permissions fail: the App lacks contents: write (MIRILLA_RESOLVE_THREADS is `yes`)",
+    );
+    assert_found(
         &Host::new().set("MIRILLA_DATA_DIR", "/proc/mirilla"),
         "data fail: /proc cannot be written",
     );

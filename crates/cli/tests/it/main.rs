@@ -22,5 +22,6 @@ mod eval;
 mod exits;
 mod kills;
 mod lookups;
+mod resolve;
 mod runs;
 mod support;

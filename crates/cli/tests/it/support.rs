@@ -54,6 +54,8 @@ pub(crate) struct World {
     pub(crate) sim: Sim,
     pub(crate) dir: tempfile::TempDir,
     pub(crate) key_file: PathBuf,
+    /// The App's installation.
+    pub(crate) installation: u64,
 }
 
 impl World {
@@ -63,7 +65,7 @@ impl World {
         let github = sim.github();
         github.add_account("acme", AccountKind::Organization);
         github.create_repo(REPO, &RepoOptions::default()).unwrap();
-        github.install("acme", InstallOptions::default()).unwrap();
+        let installation = github.install("acme", InstallOptions::default()).unwrap();
         github
             .commit(
                 REPO,
@@ -75,7 +77,12 @@ impl World {
         let key_file = dir.path().join("app.pem");
         std::fs::write(&key_file, mirilla_sim::TEST_APP_KEY).unwrap();
         drop(github.take_deliveries());
-        Self { sim, dir, key_file }
+        Self {
+            sim,
+            dir,
+            key_file,
+            installation,
+        }
     }
 
     /// Opens a pull request that swallows a failure in a file of its own.
@@ -98,6 +105,14 @@ impl World {
             .github()
             .commit(REPO, branch, &Commit::by("dana", "step").write(file, code))
             .unwrap();
+    }
+
+    /// Pushes a commit that mends the failure of a step.
+    pub(crate) fn mend(&self, branch: &str, step: usize) {
+        let file = format!("{branch}/Step{step}.java");
+        let code = format!("class Step{step} {{\n  void run() {{\n    work{step}();\n  }}\n}}\n");
+        let commit = Commit::by("dana", "mend").write(file, code);
+        self.sim.github().commit(REPO, branch, &commit).unwrap();
     }
 
     pub(crate) fn deliveries(&self) -> Vec<WebhookDelivery> {
@@ -128,6 +143,11 @@ impl World {
     }
 
     pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// The same with more variables.
+    pub(crate) fn serve_with(&self, more: &[(&str, &str)]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mirilla"));
         command
             .arg("serve")
@@ -152,6 +172,7 @@ impl World {
             .env("MIRILLA_DEBOUNCE_SECONDS", "0")
             .env("MIRILLA_WRITE_GRACE_SECONDS", "1")
             .env("MIRILLA_SWEEP_SECONDS", "1")
+            .envs(more.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());

@@ -10,6 +10,7 @@ use crate::escape;
 use crate::gate::CheckReport;
 use crate::ids::{CommentId, Fingerprint, ReviewId};
 use crate::review::{Outcome, Severity};
+use crate::thread::ExistingThread;
 
 /// What to do about the review itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +35,10 @@ pub enum ReviewAction {
     },
 }
 
+/// The most threads that one plan resolves. Each is a write of its own, a second after the one before, and
+/// the job is not closed before they are done.
+pub const MAX_RESOLVED: usize = 10;
+
 /// A thread of ours whose finding is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolve {
@@ -43,6 +48,73 @@ pub struct Resolve {
     pub comment: CommentId,
     /// The finding.
     pub fingerprint: Fingerprint,
+}
+
+impl Resolve {
+    /// Returns why the thread must be left, as it stands now; `None` if it may be resolved.
+    ///
+    /// Asked twice: when the plan is made, and right before the thread is touched.
+    pub fn veto(&self, now: Option<&ExistingThread>) -> Option<Veto> {
+        let Some(thread) = now else {
+            return Some(Veto::Gone);
+        };
+        if thread.resolved {
+            Some(Veto::Resolved)
+        } else if !thread.complete {
+            Some(Veto::NotListed)
+        } else if thread.comments != [self.comment] {
+            // Whoever it was: with a plain token, a person may write under our own account.
+            Some(Veto::Answered)
+        } else {
+            None
+        }
+    }
+}
+
+/// Why a thread whose finding is gone is not touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Veto {
+    /// It is not there.
+    Gone,
+    /// Somebody resolved it.
+    Resolved,
+    /// Not all of its comments were listed.
+    NotListed,
+    /// Our comment is not the only one in it.
+    Answered,
+}
+
+impl Veto {
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::Resolved => "resolved",
+            Self::NotListed => "not-listed",
+            Self::Answered => "answered",
+        }
+    }
+}
+
+/// A thread of ours whose finding is gone and that stays open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOpen {
+    /// The forge's name of the thread.
+    pub thread: String,
+    /// Our comment that opened it.
+    pub comment: CommentId,
+    /// Why.
+    pub why: WhyOpen,
+}
+
+/// Why a thread of ours whose finding is gone stays open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyOpen {
+    /// The operator did not opt into resolving: the forge itself shows it as outdated.
+    NotOptedIn,
+    /// There are more than [`MAX_RESOLVED`]: it is left to the next run.
+    NextRun,
 }
 
 /// What to post, where, what to skip and why.
@@ -64,8 +136,11 @@ pub struct Plan {
     pub review: ReviewAction,
     /// The body as it would be posted, whatever `review` says.
     pub body: String,
-    /// Threads to resolve.
+    /// Threads to resolve, at most [`MAX_RESOLVED`].
     pub resolve: Vec<Resolve>,
+    /// Threads that could be resolved as well and are left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_open: Vec<LeftOpen>,
     /// What the check says; nothing if the gate is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,

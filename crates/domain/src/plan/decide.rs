@@ -50,7 +50,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     drafts.sort_by_cached_key(|draft| reading_order(input, draft));
 
     let words = Words::new(input.redactor, input.public, &input.policy.link_hosts);
-    let resolve = resolve::threads(input, &known, &coverage, outcome, &current);
+    let gone = resolve::threads(input, &known, &coverage, outcome, &current);
+    let (resolve, left_open) = resolve::split(gone, input.policy);
     let comments = comments(input, &drafts, &words);
     let mut items: Vec<Item> = drafts
         .iter()
@@ -98,6 +99,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         review: action,
         body,
         resolve,
+        left_open,
         check,
         redacted: words.redacted(),
     }

@@ -84,13 +84,17 @@ pub struct PlanPolicy {
     /// Whether those who wrote the change may decline findings about it.
     #[serde(alias = "self-dismiss")]
     pub self_dismiss: bool,
+    /// Whether threads of ours whose finding is gone are resolved. Only a poster that was handed the means
+    /// for it says so; else they are left to the forge, which shows them as outdated.
+    #[serde(alias = "resolve-threads")]
+    pub resolve_threads: bool,
     /// What the check is made from.
     #[serde(flatten)]
     pub gate: GatePolicy,
 }
 
 impl Default for PlanPolicy {
-    /// Everything that was found, at most 20 comments, no links, no check.
+    /// Everything that was found, at most 20 comments, no links, no check, no thread resolved.
     fn default() -> Self {
         Self {
             min_severity: Severity::Low,
@@ -99,6 +103,7 @@ impl Default for PlanPolicy {
             link_hosts: Vec::new(),
             comment_on_lines: true,
             self_dismiss: false,
+            resolve_threads: false,
             gate: GatePolicy::default(),
         }
     }
@@ -113,6 +118,7 @@ impl From<&Policy> for PlanPolicy {
             link_hosts: policy.link_hosts.clone(),
             comment_on_lines: true,
             self_dismiss: policy.self_dismiss,
+            resolve_threads: false,
             gate: GatePolicy::from(policy),
         }
     }

@@ -1,13 +1,16 @@
 //! Which threads of ours to resolve: those whose finding is gone, and none that anyone else is part of.
 //!
-//! **Invariant:** a thread with one comment that is not ours, or that was not listed to its end, is left
-//! alone.
+//! **Invariant:** a thread is named only if this run read its file, our comment, whose marker verified, is the
+//! only one in it, nobody resolved it, and everything on the pull request was listed. The same is asked again
+//! right before it is touched ([`Resolve::veto`]).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::known::{Known, KnownComment};
-use super::{CoverageReport, FloorHit, PlanInput, Resolve};
-use crate::ids::{CommentId, Fingerprint};
+use super::{
+    CoverageReport, FloorHit, LeftOpen, MAX_RESOLVED, PlanInput, PlanPolicy, Resolve, WhyOpen,
+};
+use crate::ids::Fingerprint;
 use crate::review::{Outcome, Severity};
 
 /// Returns the threads whose finding `current` no longer has.
@@ -19,36 +22,43 @@ pub(super) fn threads(
     current: &BTreeSet<Fingerprint>,
 ) -> Vec<Resolve> {
     // Silence is no evidence if nothing was read or if the change talks to its reviewer.
-    if outcome == Outcome::Failed || input.floor.iter().any(FloorHit::addresses_reviewer) {
+    let is_silent = outcome == Outcome::Failed
+        || input.floor.iter().any(FloorHit::addresses_reviewer)
+        || input.existing.truncated;
+    if is_silent {
         return Vec::new();
     }
-    let ours: BTreeMap<CommentId, bool> = input
-        .existing
-        .comments
-        .iter()
-        .map(|comment| (comment.id, comment.ours))
-        .collect();
-    let all_ours = |ids: &[CommentId]| ids.iter().all(|id| ours.get(id).copied().unwrap_or(false));
-    known
-        .comments
-        .iter()
-        .filter_map(|comment| {
-            let thread = comment.thread?;
-            let opened_it = thread.comments.first() == Some(&comment.id);
-            let is_gone = opened_it
-                && !thread.resolved
-                && thread.complete
-                && all_ours(&thread.comments)
-                && (!current.contains(&comment.fingerprint) || is_replaced(known, comment))
-                && was_read(input, coverage, comment.path)
-                && is_evidence(comment);
-            is_gone.then(|| Resolve {
-                thread: thread.id.clone(),
-                comment: comment.id,
-                fingerprint: comment.fingerprint.clone(),
-            })
-        })
-        .collect()
+    let gone = known.comments.iter().filter_map(|comment| {
+        let thread = comment.thread?;
+        let resolve = Resolve {
+            thread: thread.id.clone(),
+            comment: comment.id,
+            fingerprint: comment.fingerprint.clone(),
+        };
+        let is_gone = resolve.veto(Some(thread)).is_none()
+            && (!current.contains(&comment.fingerprint) || is_replaced(known, comment))
+            && was_read(input, coverage, comment.path)
+            && is_evidence(comment);
+        is_gone.then_some(resolve)
+    });
+    gone.collect()
+}
+
+/// Returns those that are resolved now, and those that are left with the reason.
+pub(super) fn split(gone: Vec<Resolve>, policy: &PlanPolicy) -> (Vec<Resolve>, Vec<LeftOpen>) {
+    let (now, why) = if policy.resolve_threads {
+        (MAX_RESOLVED, WhyOpen::NextRun)
+    } else {
+        (0, WhyOpen::NotOptedIn)
+    };
+    let mut resolve = gone;
+    let rest = resolve.split_off(now.min(resolve.len()));
+    let left = rest.into_iter().map(|one| LeftOpen {
+        thread: one.thread,
+        comment: one.comment,
+        why,
+    });
+    (resolve, left.collect())
 }
 
 fn was_read(input: &PlanInput<'_>, coverage: &CoverageReport, path: &str) -> bool {

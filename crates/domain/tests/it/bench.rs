@@ -102,7 +102,10 @@ impl Bench {
             existing: Existing::default(),
             recorded: BTreeSet::new(),
             last_review: None,
-            policy: PlanPolicy::default(),
+            policy: PlanPolicy {
+                resolve_threads: true,
+                ..PlanPolicy::default()
+            },
             notes: Vec::new(),
             redactor: Redactor::default(),
             next_id: 1000,

@@ -5,6 +5,7 @@ mod declines;
 mod gate;
 mod once;
 mod property;
+mod resolve;
 mod review_file;
 mod suggest;
 mod token_leak;

@@ -7,11 +7,11 @@ use mirilla_http::Client;
 use mirilla_ports::{Clock, Entropy};
 
 use super::{
-    AppAuth, GithubReader, GithubSettings, GithubSettingsError, GithubWriter, Identity, Marks,
-    Minter, Whoami, WriteGate,
+    AppAuth, GithubReader, GithubResolver, GithubSettings, GithubSettingsError, GithubWriter,
+    Identity, Marks, Minter, Whoami, WriteGate,
 };
-use crate::JobTokens;
 use crate::github::api::{Api, Bearer};
+use crate::{JobTokens, ResolveTokens};
 
 /// What readers and writers share: one client, and one gate that keeps writes apart.
 pub struct Access {
@@ -94,6 +94,24 @@ impl Access {
             Arc::clone(&self.entropy),
         );
         writer.with_marks(marks)
+    }
+
+    /// Returns what resolves threads for one job. A plain token is not revoked: it is the operator's.
+    pub fn resolver(&self, tokens: ResolveTokens) -> GithubResolver {
+        let is_plain = tokens.is_plain();
+        let resolver = GithubResolver::new(
+            self.client.clone(),
+            Arc::clone(&self.settings),
+            Arc::new(tokens),
+            Arc::clone(&self.gate),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        );
+        if is_plain {
+            resolver.keeping_its_token()
+        } else {
+            resolver
+        }
     }
 
     /// Returns a minter, which holds the App's credential.

@@ -26,7 +26,7 @@ use url::Url;
 use crate::github::GithubSettings;
 use crate::github::error::CallError;
 use crate::github::refuse::{Refused, classify};
-use crate::token::{ReadToken, TokenError, TokenSource, WriteToken};
+use crate::token::{ReadToken, ResolveToken, TokenError, TokenSource, WriteToken};
 
 pub(crate) use call::{Accept, Call};
 use left::CallsLeft;
@@ -52,6 +52,8 @@ pub(crate) enum Credential {
     Read,
     /// A token that writes.
     Write,
+    /// A token that resolves threads.
+    Resolve,
 }
 
 impl Credential {
@@ -60,6 +62,7 @@ impl Credential {
             Self::App => "app",
             Self::Read => "read-token",
             Self::Write => "write-token",
+            Self::Resolve => "resolve-token",
         }
     }
 }
@@ -97,6 +100,20 @@ impl Bearer for WriteBearer {
 
     async fn bearer(&self, fresh: bool) -> Result<SecretString, TokenError> {
         self.0.token(fresh).await.map(WriteToken::into_secret)
+    }
+}
+
+/// Bearer of one token that resolves threads; there is never a second one.
+pub(crate) struct ResolveBearer(pub(crate) ResolveToken);
+
+#[async_trait]
+impl Bearer for ResolveBearer {
+    fn credential(&self) -> Credential {
+        Credential::Resolve
+    }
+
+    async fn bearer(&self, fresh: bool) -> Result<SecretString, TokenError> {
+        self.0.token(fresh).await.map(ResolveToken::into_secret)
     }
 }
 

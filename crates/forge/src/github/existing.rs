@@ -2,7 +2,7 @@
 
 use mirilla_domain::ids::{CommentId, PrNumber, RepoName, ReviewId};
 use mirilla_domain::review::Side;
-use mirilla_domain::thread::{Existing, ExistingComment, ExistingReview};
+use mirilla_domain::thread::{Existing, ExistingComment, ExistingReview, ExistingThread};
 use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
 
@@ -115,6 +115,18 @@ pub(crate) async fn list(
     ask(api, us, repo, pr)
         .await
         .map_err(|error| error.into_forge(NAMED))
+}
+
+/// Lists the threads alone. One that the bound on pages cut off is not in it.
+pub(crate) async fn threads(
+    api: &Api,
+    us: &Identity,
+    repo: &RepoName,
+    pr: PrNumber,
+) -> Result<Vec<ExistingThread>, ForgeError> {
+    let listed = threads::list(api, us, repo, pr).await;
+    let listed = listed.map(|(threads, _end)| threads);
+    listed.map_err(|error| error.into_forge(NAMED))
 }
 
 async fn ask(

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::github::api::{Api, Call};
+use crate::github::api::{Answer, Api, Call};
 use crate::github::error::{CallError, GithubError};
 use crate::github::refuse::classify_graphql;
 
@@ -41,11 +41,30 @@ impl Api {
         query: &str,
         variables: Value,
     ) -> Result<T, CallError> {
+        let answer = self.read(&self.graphql(route, query, variables)).await?;
+        self.data(&answer)
+    }
+
+    /// Asks for a change: once. Partial answers count as failures.
+    pub(crate) async fn mutate<T: DeserializeOwned>(
+        &self,
+        route: &'static str,
+        mutation: &str,
+        variables: Value,
+    ) -> Result<T, CallError> {
+        let call = self.graphql(route, mutation, variables);
+        let answer = self.write(&call).await?;
+        self.data(&answer)
+    }
+
+    fn graphql(&self, route: &'static str, query: &str, variables: Value) -> Call {
         let url = self.settings().graphql_url().clone();
-        let call = Call::new(Method::POST, route, url)
+        Call::new(Method::POST, route, url)
             .json(&json!({ "query": query, "variables": variables }))
-            .max_body_bytes(MAX_ANSWER_BYTES);
-        let answer = self.read(&call).await?;
+            .max_body_bytes(MAX_ANSWER_BYTES)
+    }
+
+    fn data<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, CallError> {
         // Errors first: next to them `data` may have any shape.
         let refused: Envelope<serde::de::IgnoredAny> = answer.json()?;
         if let Some(error) = refused.errors.first() {

@@ -25,7 +25,7 @@ use crate::github::deliveries::AppDeliveries;
 use crate::github::error::{CallError, Named};
 use crate::github::identity::Identity;
 use crate::github::refuse::Refused;
-use crate::token::{ReadToken, TokenError, TokenSource, WriteToken};
+use crate::token::{ReadToken, ResolveToken, TokenError, TokenSource, WriteToken};
 
 /// How long before its expiry a token is not handed out any more.
 const TOKEN_MARGIN: Duration = Duration::from_secs(5 * 60);
@@ -38,6 +38,8 @@ pub enum Permissions {
     /// The poster's. It reads contents because the poster fetches the diff anew with this token, and
     /// GitHub's comparison, which names the merge base, asks for that.
     Write,
+    /// For resolving threads and nothing else. GitHub lets an App do that only with the right to push.
+    Resolve,
 }
 
 impl Permissions {
@@ -52,6 +54,11 @@ impl Permissions {
             Self::Write => &[
                 ("checks", "write"),
                 ("contents", "read"),
+                ("metadata", "read"),
+                ("pull_requests", "write"),
+            ],
+            Self::Resolve => &[
+                ("contents", "write"),
                 ("metadata", "read"),
                 ("pull_requests", "write"),
             ],
@@ -73,7 +80,8 @@ struct Minted {
     expires_at: Timestamp,
 }
 
-/// Mints installation tokens with the App's key and keeps them until shortly before they expire.
+/// Mints installation tokens with the App's key. Those of the two halves are kept until shortly before they
+/// expire.
 pub struct Minter {
     api: Api,
     kept: Mutex<HashMap<Key, Minted>>,
@@ -115,6 +123,17 @@ impl Minter {
     ) -> Result<WriteToken, TokenError> {
         let key = (installation, repo, Permissions::Write);
         self.token(key, fresh).await.map(WriteToken::minted)
+    }
+
+    /// Makes a token that resolves threads of one repository. It is never kept here: whoever gets it revokes
+    /// it when it is done.
+    pub async fn resolve(
+        &self,
+        repo: RepoId,
+        installation: InstallationId,
+    ) -> Result<ResolveToken, TokenError> {
+        let minted = self.mint((installation, repo, Permissions::Resolve)).await;
+        minted.map(|minted| ResolveToken::minted(minted.token))
     }
 
     /// Returns a source of tokens for one repository, for a half in the same process.
@@ -296,5 +315,12 @@ impl TokenSource<ReadToken> for MinterSource {
 impl TokenSource<WriteToken> for MinterSource {
     async fn token(&self, fresh: bool) -> Result<WriteToken, TokenError> {
         self.minter.write(self.repo, self.installation, fresh).await
+    }
+}
+
+#[async_trait]
+impl TokenSource<ResolveToken> for MinterSource {
+    async fn token(&self, _fresh: bool) -> Result<ResolveToken, TokenError> {
+        self.minter.resolve(self.repo, self.installation).await
     }
 }

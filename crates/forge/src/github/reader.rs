@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use mirilla_domain::ids::{Account, CommentId, CommitSha, PrNumber, PullRequestRef, RepoName};
 use mirilla_domain::request::CommentPlace;
 use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
-use mirilla_domain::thread::Existing;
+use mirilla_domain::thread::{Existing, ExistingThread};
 use mirilla_http::Client;
 use mirilla_ports::artifacts::ArtifactWriter;
 use mirilla_ports::forge::{ChangeAuthors, FetchedDiff, ForgeError, ForgeRead, SaidComment};
@@ -155,6 +155,15 @@ impl ForgeRead for GithubReader {
     async fn existing(&self, repo: &RepoName, pr: PrNumber) -> Result<Existing, ForgeError> {
         let us = self.identity().await?;
         existing::list(&self.api, us, repo, pr).await
+    }
+
+    async fn threads(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+    ) -> Result<Vec<ExistingThread>, ForgeError> {
+        let us = self.identity().await?;
+        existing::threads(&self.api, us, repo, pr).await
     }
 
     async fn comment(

@@ -29,6 +29,7 @@ mod hosts;
 mod minter;
 mod own_app;
 mod reads;
+mod resolver;
 mod support;
 mod token_leak;
 mod writes;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mirilla_domain::ids::{InstallationId, RepoId};
 use mirilla_forge::github::{AppAuth, Identity, Minter, Permissions};
-use mirilla_forge::{ReadToken, TokenError, WriteToken};
+use mirilla_forge::{ReadToken, ResolveToken, TokenError, WriteToken};
 use mirilla_sim::{InstallOptions, TEST_APP_KEY};
 use proptest::prelude::*;
 use secrecy::ExposeSecret as _;
@@ -59,6 +59,12 @@ fn permission_sets_are_these_and_no_more() {
         ("pull_requests", "write"),
     ];
     assert_eq!(allowed(Permissions::Write), set(&write));
+    let resolve = [
+        ("contents", "write"),
+        ("metadata", "read"),
+        ("pull_requests", "write"),
+    ];
+    assert_eq!(allowed(Permissions::Resolve), set(&resolve));
 }
 
 /// What is asked of a minter.
@@ -315,9 +321,10 @@ async fn wrong_key_is_said_to_be_wrong() {
 fn nothing_prints_a_token_or_a_key() {
     let app = AppAuth::with_pem("4242", &TEST_APP_KEY.into()).unwrap();
     let shown = format!(
-        "{:?} {:?} {app:?}",
+        "{:?} {:?} {:?} {app:?}",
         ReadToken::plain("SENTINEL".into()),
-        WriteToken::minted("SENTINEL".into())
+        WriteToken::minted("SENTINEL".into()),
+        ResolveToken::minted("SENTINEL".into())
     );
     assert!(
         !shown.contains("SENTINEL") && !shown.contains("PRIVATE"),

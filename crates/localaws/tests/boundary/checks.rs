@@ -56,6 +56,7 @@ checks! {
         only_minters_sign_with_the_app_key,
         account_manages_the_app_key_without_signing,
         each_stage_invokes_its_own_minter,
+        tokens_that_push_need_the_opt_in,
         each_secret_has_its_readers,
         no_secret_is_written_down;
     policies of template:

@@ -8,6 +8,7 @@ use super::auth::{Caller, identify};
 use super::errors::not_found;
 use super::path::decode;
 use super::routes::{ROUTES, Route, find};
+use super::world::Level;
 use super::{ARCHIVES_ON_GHES, Github};
 use crate::calls::{Call, Problem};
 use crate::faults::{Played, play};
@@ -20,6 +21,20 @@ pub(crate) use cx::Cx;
 
 /// The name of the archive host's only route.
 const ARCHIVE_ROUTE: &str = "GET /{o}/{r}/{archive}/{ref}";
+
+/// What the log says of a request's credential.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    kind: &'static str,
+    may_push: bool,
+}
+
+impl Told {
+    const NOTHING: Self = Self {
+        kind: "none",
+        may_push: false,
+    };
+}
 
 /// What a handler returns; a refusal is an answer, too.
 pub(crate) type Answer = Result<Reply, Reply>;
@@ -71,12 +86,12 @@ impl Github {
             let what = format!("{} {}", request.method, request.path);
             self.0.log.problem(Problem::UnknownRoute(what));
             let reply = not_found();
-            self.log(request, "unknown", "none", &reply);
+            self.log(request, "unknown", Told::NOTHING, &reply);
             return reply;
         };
         let name = route.name();
         self.land_due();
-        let kind = self.kind_of(request);
+        let told = self.told(request);
         let faults = self.0.faults.take(&name);
         let played = play(faults, || self.handle(route, &vars, request));
         let reply = match played {
@@ -94,7 +109,7 @@ impl Github {
                 Reply::empty(500).travelling(Transport::Dropped)
             }
         };
-        self.log(request, &name, kind, &reply);
+        self.log(request, &name, told, &reply);
         reply
     }
 
@@ -105,7 +120,7 @@ impl Github {
             // Reading has no effect that could land later.
             Played::Deferred(_) => Reply::empty(500).travelling(Transport::Dropped),
         };
-        self.log(request, ARCHIVE_ROUTE, "none", &reply);
+        self.log(request, ARCHIVE_ROUTE, Told::NOTHING, &reply);
         reply
     }
 
@@ -121,7 +136,7 @@ impl Github {
         }
     }
 
-    fn log(&self, request: &Request, route: &str, token_kind: &'static str, reply: &Reply) {
+    fn log(&self, request: &Request, route: &str, told: Told, reply: &Reply) {
         let path = if request.query.is_empty() {
             request.path.clone()
         } else {
@@ -136,7 +151,10 @@ impl Github {
             } else {
                 reply.status
             },
-            token_kind,
+            token_kind: told.kind,
+            may_push: told.may_push,
+            mutates: route == "POST /graphql"
+                && memchr::memmem::find(&request.body, b"mutation").is_some(),
             bytes: reply.body.len(),
             request_bytes: request.body.len(),
         });
@@ -171,11 +189,17 @@ impl Github {
         find(&request.method, path)
     }
 
-    fn kind_of(&self, request: &Request) -> &'static str {
+    fn told(&self, request: &Request) -> Told {
         let world = self.world();
         match identify(&world, self.options(), request, self.now().timestamp()) {
-            Ok(caller) => caller.kind(),
-            Err(_refused) => "refused",
+            Ok(caller) => Told {
+                kind: caller.kind(),
+                may_push: caller.level("contents") == Some(Level::Write),
+            },
+            Err(_refused) => Told {
+                kind: "refused",
+                may_push: false,
+            },
         }
     }
 

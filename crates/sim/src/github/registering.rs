@@ -71,6 +71,8 @@ impl Api for Website {
             path: request.path.clone(),
             status: reply.status,
             token_kind: "browser",
+            may_push: false,
+            mutates: false,
             bytes: reply.body.len(),
             request_bytes: request.body.len(),
         });

@@ -91,6 +91,8 @@ impl Api for Inner {
                 reply.status
             },
             token_kind: credential(request),
+            may_push: false,
+            mutates: false,
             bytes: reply.body.len(),
             request_bytes: request.body.len(),
         });

@@ -13,6 +13,7 @@ use mirilla_ports::forge::Refusal;
 use mirilla_ports::ledger::{Recorded, Transaction};
 
 use super::Posting;
+use super::resolve::resolve;
 use crate::collect::subject;
 use crate::error::StageError;
 use crate::report::Report;
@@ -63,12 +64,15 @@ pub(super) async fn apply(
             }
         }
     };
+    let closed = resolve(posting, live, &plan.resolve).await;
     close(posting, live, merge_base, review_id).await?;
-    Ok(Report::on(&posting.job, "posted")
+    let subject = subject(&posting.job);
+    let report = Report::on(&posting.job, "posted")
         .counting(Signal::Ended {
             state: JobState::Posted,
         })
-        .line(format!("{} {}", subject(&posting.job), plan.counts())))
+        .line(format!("{subject} {}", plan.counts()));
+    Ok(closed.told(report, &subject))
 }
 
 /// Creates the review, with all findings in its body if the forge refuses an anchor of ours.

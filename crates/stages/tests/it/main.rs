@@ -29,6 +29,7 @@ mod money;
 mod outcomes;
 mod outsiders;
 mod record;
+mod resolve;
 mod signals;
 #[expect(dead_code, unused_imports, reason = "shared with another test target")]
 mod support;

@@ -36,6 +36,7 @@ staged! {
     runs::a_plain_run => Runs, Duration, JobsEnded, CallsLeft, Spend, ModelCalls, InputTokens,
         OutputTokens, CacheReadTokens, CacheWriteTokens, PurseUsed, Reviews, Findings, FindingsPosted;
     runs::a_second_push => FindingsKnown;
+    runs::a_finding_that_is_gone => ThreadsGone;
     runs::a_head_that_moved => Superseded;
     runs::findings_off_the_diff => FindingsInBody;
     runs::a_purse_that_is_too_small => CapHits;
@@ -48,6 +49,7 @@ staged! {
     attacks::an_installation_nobody_listed => UnlistedAccounts;
     attacks::tokens_for_jobs_that_are_over => TokensMinted, TokensWithoutJob;
     attacks::a_token_that_reaches_too_far => TokensTooWide;
+    losses::a_token_that_cannot_be_given_back => TokensNotRevoked;
     losses::an_answer_that_is_lost => CallsLost;
     losses::a_call_dearer_than_its_bound => CallsOverBound;
     losses::a_job_that_nobody_works_on => QueueMessages, OldestUnfinished, WithoutVerdict;

@@ -133,6 +133,10 @@ pub fn points(signal: &Signal) -> Points {
         Signal::TokenMinted => Points::plain(M::TokensMinted, 1),
         Signal::TokenWithoutJob => Points::plain(M::TokensWithoutJob, 1),
         Signal::TokenTooWide => Points::plain(M::TokensTooWide, 1),
+        Signal::TokenNotRevoked => Points::plain(M::TokensNotRevoked, 1),
+        Signal::ThreadsGone { fate, count } => {
+            Points::plain(M::ThreadsGone, *count).by("fate", fate.as_str())
+        }
         Signal::CallsLeft { percent } => Points::plain(M::CallsLeft, *percent),
         Signal::HeadUnannounced => Points::plain(M::HeadsUnannounced, 1),
         Signal::Backlog { queue, messages } => {

@@ -148,6 +148,7 @@ async fn minter_answers_no_other_stages_request_and_quotes_none() {
     let stages = [
         ("read", world.tokens(Reach::Read), &mint, &page),
         ("write", world.tokens(Reach::Write), &mint, &page),
+        ("resolve", world.tokens(Reach::Resolve), &mint, &page),
         ("deliveries", world.deliveries(), &page, &mint),
     ];
     let before = world.sim.github().calls().len();

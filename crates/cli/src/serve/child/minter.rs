@@ -43,6 +43,11 @@ pub(super) async fn run(mut link: Link, settings: MinterSettings) -> Result<()> 
                 .await
                 .map(|token| secret(token.secret()))
                 .map_err(|error| NoToken::from(&error)),
+            (Forge::Github, Reach::Resolve) => minter
+                .resolve(repo, installation)
+                .await
+                .map(|token| secret(token.secret()))
+                .map_err(|error| NoToken::from(&error)),
         };
         link.send(&FromChild::Minted { token }).await?;
     }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::redact::Redactor;
-use mirilla_forge::JobTokens;
+use mirilla_forge::{JobTokens, ResolveTokens};
 use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalQueue};
+use mirilla_ports::ForgeResolve;
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::error::StageError;
@@ -18,7 +19,7 @@ use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
 use super::super::worker;
-use super::{github, surroundings, tokens_from};
+use super::{github, resolve_tokens_from, surroundings, tokens_from};
 use crate::settings::{PosterSettings, TokenFrom};
 
 /// Runs the poster.
@@ -45,15 +46,21 @@ pub(super) async fn run(
         },
     };
     link.send(&FromChild::Ready { address: None }).await?;
-    let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));
+    let link = Arc::new(Mutex::new(link));
+    let tokens = tokens_from(&settings.token, &link);
+    let resolve = settings.resolve.as_ref();
+    let resolve = resolve.map(|told| resolve_tokens_from(told, &link));
 
     let handle = |message: Message| {
         let tokens = JobTokens::of(tokens.clone(), &message);
+        let resolve = resolve.clone();
+        let resolve = resolve.map(|from| ResolveTokens::of(from, &message));
         let (ledger, artifacts, queue) = (&ledger, &artifacts, &queue);
         let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
         async move {
             let write = access.writer(tokens);
             let read = write.reader();
+            let resolver = resolve.map(|tokens| access.resolver(tokens));
             let ports = PostPorts {
                 ledger,
                 artifacts,
@@ -61,6 +68,7 @@ pub(super) async fn run(
                 read,
                 write: &write,
                 checks: &write,
+                resolve: resolver.as_ref().map(|port| port as &dyn ForgeResolve),
                 clock: clock.as_ref(),
                 entropy: entropy.as_ref(),
             };
@@ -95,15 +103,15 @@ pub(super) async fn run(
 /// Returns what this process must never post. Tokens from a minter are short-lived and have a shape that
 /// is recognised anyway.
 fn redactor(settings: &PosterSettings) -> Redactor {
-    let fixed = match &settings.token {
-        TokenFrom::Fixed(token) => Some(("forge-token", token.reveal())),
+    let told = [
+        ("forge-token", Some(&settings.token)),
+        ("resolve-token", settings.resolve.as_ref()),
+    ];
+    let fixed = told.into_iter().filter_map(|(name, told)| match told? {
+        TokenFrom::Fixed(token) => Some((name, token.reveal())),
         TokenFrom::Minter => None,
-    };
-    Redactor::new(
-        fixed
-            .into_iter()
-            .chain([("marker-key", settings.marker_key.reveal())]),
-    )
+    });
+    Redactor::new(fixed.chain([("marker-key", settings.marker_key.reveal())]))
 }
 
 /// Reads the marker key.

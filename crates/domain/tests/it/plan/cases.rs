@@ -87,7 +87,8 @@ fn planned_on(
     policy: Option<&Value>,
 ) -> Plan {
     let threads = threads.map(|value| serde_json::to_vec(value).unwrap());
-    let mut settings = json!({"me": {"login": "reviewbot[bot]", "id": 4242}});
+    let mut settings =
+        json!({"me": {"login": "reviewbot[bot]", "id": 4242}, "resolve-threads": true});
     if let (Some(Value::Object(more)), Value::Object(fields)) = (policy, &mut settings) {
         fields.extend(more.clone());
     }

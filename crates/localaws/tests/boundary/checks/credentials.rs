@@ -6,7 +6,14 @@ use super::denied;
 use crate::grants::statements;
 use crate::template::Template;
 
-const MINTERS: [&str; 3] = ["MinterReadRole", "MinterWriteRole", "MinterDeliveriesRole"];
+const MINTERS: [&str; 4] = [
+    "MinterReadRole",
+    "MinterWriteRole",
+    "MinterDeliveriesRole",
+    "MinterResolveRole",
+];
+/// When there is a token that may push.
+const OPTED_IN: [&str; 2] = ["ResolvesWithApp", "ResolvesWithToken"];
 
 /// No process that could act on a forge can ask a model, and none that is told by one can act.
 pub(crate) fn only_the_reviewer_reads_the_model_key(template: &Template) -> Vec<String> {
@@ -70,7 +77,11 @@ pub(crate) fn account_manages_the_app_key_without_signing(template: &Template) -
     let policy = statements(&template.properties("AppKey")["KeyPolicy"]);
     let account: Vec<_> = policy
         .iter()
-        .filter(|statement| statement.principals != MINTERS.map(|role| format!("AWS {role}.Arn")))
+        .filter(|statement| {
+            let minters = MINTERS.map(|role| format!("AWS {role}.Arn"));
+            let names = &statement.principals;
+            names.is_empty() || !names.iter().all(|who| minters.contains(who))
+        })
         .collect();
     for statement in &account {
         if statement.principals != ["AWS arn:AWS::Partition:iam::AWS::AccountId:root"] {
@@ -111,9 +122,10 @@ pub(crate) fn account_manages_the_app_key_without_signing(template: &Template) -
 
 /// The collector's minter hands out tokens that read, the poster's tokens that write.
 pub(crate) fn each_stage_invokes_its_own_minter(template: &Template) -> Vec<String> {
-    const INVOKES: [(&str, &str); 4] = [
+    const INVOKES: [(&str, &str); 5] = [
         ("CollectorRole", "MinterRead.Arn"),
         ("PosterRole", "MinterWrite.Arn"),
+        ("PosterRole", "MinterResolve.Arn"),
         ("SweeperRole", "MinterDeliveries.Arn"),
         ("SweeperScheduleRole", "Sweeper.Arn"),
     ];
@@ -134,12 +146,63 @@ pub(crate) fn each_stage_invokes_its_own_minter(template: &Template) -> Vec<Stri
     for (stage, minter) in [
         ("read", "MinterRead"),
         ("write", "MinterWrite"),
+        ("resolve", "MinterResolve"),
         ("deliveries", "MinterDeliveries"),
     ] {
         let told = &template.properties(minter)["Environment"]["Variables"]["MIRILLA_MINTER_STAGE"];
         if told != stage {
             found.push(format!("{minter} is told to be {told}"));
         }
+    }
+    found
+}
+
+/// Unless the operator opts in, nothing of the stack can get a token that may push: no minter for it is
+/// deployed, no secret is there for one, and nobody has a right to either.
+pub(crate) fn tokens_that_push_need_the_opt_in(template: &Template) -> Vec<String> {
+    let mut found = Vec::new();
+    let whole = template.whole();
+    if whole["Parameters"]["ResolveThreads"]["Default"] != "false" {
+        found.push("resolving threads is not off by default".to_owned());
+    }
+    for condition in OPTED_IN {
+        let text = whole["Conditions"][condition].to_string();
+        if !text.contains("ResolveThreads") || text.contains("Fn::Or") {
+            found.push(format!(
+                "{condition} does not depend on the parameter: {text}"
+            ));
+        }
+    }
+    let mut seen = 0;
+    for (name, resource) in template.resources() {
+        let pushes = name.starts_with("MinterResolve") || name == "ResolveToken";
+        if pushes {
+            seen += 1;
+            let when = resource["Condition"].as_str().unwrap_or("always");
+            if !OPTED_IN.contains(&when) {
+                found.push(format!("{name} is deployed {when}"));
+            }
+        }
+    }
+    for (who, role) in template.roles() {
+        let is_its_own = who == "MinterResolveRole";
+        for grant in role.grants.iter().filter(|_| !is_its_own) {
+            let reaches = |one: &String| one == "MinterResolve.Arn" || one == "ResolveToken.Id";
+            if !grant.resources.iter().any(reaches) {
+                continue;
+            }
+            seen += 1;
+            if !grant
+                .when
+                .iter()
+                .any(|when| OPTED_IN.contains(&when.as_str()))
+            {
+                found.push(format!("{who}, without the opt-in: {grant}"));
+            }
+        }
+    }
+    if seen < 7 {
+        found.push(format!("control: only {seen} places are about resolving"));
     }
     found
 }
@@ -151,6 +214,7 @@ pub(crate) fn each_secret_has_its_readers(template: &Template) -> Vec<String> {
         ("MarkerKey", &["PosterRole"]),
         ("ReadToken", &["CollectorRole"]),
         ("WriteToken", &["PosterRole"]),
+        ("ResolveToken", &["PosterRole"]),
         ("AppSecret", &MINTERS),
     ];
     let roles = template.roles();

@@ -113,6 +113,7 @@ pub(crate) fn reviewer_reaches_no_minter(template: &Template) -> Vec<String> {
     for (minter, control) in [
         ("MinterRead.Arn", "CollectorRole"),
         ("MinterWrite.Arn", "PosterRole"),
+        ("MinterResolve.Arn", "PosterRole"),
         ("MinterDeliveries.Arn", "SweeperRole"),
     ] {
         let right = ("lambda:InvokeFunction", minter);

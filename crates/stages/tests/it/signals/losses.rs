@@ -102,3 +102,18 @@ pub(super) async fn webhooks_that_are_lost() -> Host {
     }
     host
 }
+
+pub(super) async fn a_token_that_cannot_be_given_back() -> Host {
+    let host = Host::that_resolves(TWO_DEFECTS);
+    let faults = host.sim.github().faults();
+    // It is tried twice.
+    for call in [1, 2] {
+        let fault = Fault::status(503, "{}");
+        faults.on("DELETE /installation/token", call, fault);
+    }
+    reviewed(&host).await;
+    host.push("mend", &[("a/Pay.java", "class Pay {\n}\n// mended\n")]);
+    reviewed(&host).await;
+    host.assert_reviewed_once("not revoked").await;
+    host
+}

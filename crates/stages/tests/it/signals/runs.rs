@@ -90,3 +90,13 @@ pub(super) async fn a_head_that_moved() -> Host {
     assert!(states.contains("superseded") && states.contains("posted"));
     host
 }
+
+pub(super) async fn a_finding_that_is_gone() -> Host {
+    let host = Host::that_resolves(TWO_DEFECTS);
+    reviewed(&host).await;
+    host.push("mend", &[("a/Pay.java", "class Pay {\n}\n// mended\n")]);
+    reviewed(&host).await;
+    let fates = said(&host, Metric::ThreadsGone, "fate");
+    assert!(fates.contains("resolved"), "{fates:?}");
+    host
+}

@@ -35,7 +35,8 @@ use mirilla_ports::message::Message;
 use mirilla_ports::queue::{QueueName, Received};
 use mirilla_ports::tokens::{MintRequest, NoToken};
 use mirilla_ports::{
-    Clock, Entropy, Ledger as _, Meter as _, Queue as _, QueueDepth as _, QueueSend as _,
+    Clock, Entropy, ForgeResolve, Ledger as _, Meter as _, Queue as _, QueueDepth as _,
+    QueueSend as _,
 };
 use mirilla_sim::{
     AccountKind, AppOptions, Commit, InstallOptions, OpenPull, Otherwise, RepoOptions, Sim,
@@ -119,6 +120,8 @@ pub(crate) struct Host {
     pub(crate) policy: OperatorPolicy,
     pub(crate) keep_runs: KeepRuns,
     pub(crate) keep_archive: bool,
+    /// Whether the operator opted into resolving threads.
+    pub(crate) resolve_threads: bool,
     /// How far the clock moves when nothing is due.
     pub(crate) idle: Duration,
     /// Whether the processes live on from message to message, and with them their connections and tokens.
@@ -190,6 +193,7 @@ impl Host {
             policy: OperatorPolicy::default(),
             keep_runs: KeepRuns::Whole,
             keep_archive: true,
+            resolve_threads: false,
             idle: Duration::from_secs(10),
             warm: false,
             plain_token: None,
@@ -221,6 +225,20 @@ impl Host {
         seen.iter()
             .filter_map(|(about, _)| about.job.clone())
             .collect()
+    }
+
+    /// The same, but the operator opted into resolving threads, and the account granted what it takes.
+    pub(crate) fn that_resolves(story: Story) -> Self {
+        let mut host = Self::new(story);
+        host.resolve_threads = true;
+        host.grant("contents", "write");
+        host
+    }
+
+    /// Lets the account grant the App something else.
+    pub(crate) fn grant(&self, permission: &str, level: &str) {
+        let github = self.sim.github();
+        github.grant(self.installation, permission, level).unwrap();
     }
 
     /// The same, but the installation did not grant writing.
@@ -615,6 +633,8 @@ impl Host {
                 let writer = if self.warm { &self.writer } else { &fresh };
                 let writer = writer.get_or_init(|| self.writer(message)).await;
                 let (read, write) = (gated(writer.reader(), gate), gated(writer, gate));
+                let resolver = self.resolver(message);
+                let resolver = gated(&resolver, gate);
                 let ports = PostPorts {
                     ledger: &ledger,
                     artifacts: &artifacts,
@@ -622,6 +642,9 @@ impl Host {
                     read: &read,
                     write: &write,
                     checks: &write,
+                    resolve: self
+                        .resolve_threads
+                        .then_some(&resolver as &dyn ForgeResolve),
                     clock,
                     entropy,
                 };

@@ -11,7 +11,7 @@ use mirilla_domain::money::{PicoUsd, Purse, Reservation};
 use mirilla_domain::plan::NewReview;
 use mirilla_domain::request::{CommentPlace, Delivery};
 use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
-use mirilla_domain::thread::Existing;
+use mirilla_domain::thread::{Existing, ExistingThread};
 use mirilla_ports::artifacts::{ArtifactError, ArtifactWriter, Artifacts};
 use mirilla_ports::checks::{CheckFound, ForgeChecks, NewCheck};
 use mirilla_ports::deliveries::{Bookmarks, Deliveries, Page};
@@ -25,6 +25,7 @@ use mirilla_ports::message::Message;
 use mirilla_ports::meter::{Leased, Meter, MeterError, MeterSweep, Reserved, ReviewLeases};
 use mirilla_ports::model::{Answer, Conversation, Model, Unanswered};
 use mirilla_ports::queue::{Queue, QueueDepth, QueueError, QueueName, QueueSend, Received};
+use mirilla_ports::resolve::{ForgeResolve, Resolved};
 
 use super::gate::{Bend, Gate};
 
@@ -364,6 +365,13 @@ impl<P: ForgeRead> ForgeRead for Gated<&P> {
             _ => found,
         })
     }
+    async fn threads(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+    ) -> Result<Vec<ExistingThread>, ForgeError> {
+        pass!(self, "forge.threads", self.port.threads(repo, pr))
+    }
     async fn comment(
         &self,
         repo: &RepoName,
@@ -385,6 +393,17 @@ impl<P: ForgeRead> ForgeRead for Gated<&P> {
     }
     async fn may_write(&self, repo: &RepoName, who: &Account) -> Result<bool, ForgeError> {
         pass!(self, "forge.may_write", self.port.may_write(repo, who))
+    }
+}
+
+#[async_trait]
+impl<P: ForgeResolve> ForgeResolve for Gated<&P> {
+    async fn resolve_threads(&self, threads: &[&str]) -> Resolved {
+        pass!(
+            self,
+            "forge.resolve_threads",
+            self.port.resolve_threads(threads)
+        )
     }
 }
 

@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use mirilla_domain::ids::{InstallationId, JobId, RepoId};
 use mirilla_forge::WriteToken;
 use mirilla_forge::github::{
-    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Marks, Minter, Whoami,
+    AppAuth, GithubReader, GithubResolver, GithubSettings, GithubWriter, Identity, Marks, Minter,
+    Whoami,
 };
+use mirilla_forge::{ResolveTokens, TokensFrom};
+use mirilla_local::LocalLedger;
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::Ledger as _;
 use mirilla_ports::message::Message;
-use mirilla_ports::tokens::{MintRequest, NoToken};
+use mirilla_ports::tokens::{MintRequest, MintTokens, NoToken};
 use mirilla_stages::mint::{self, Place, Reach};
+use secrecy::SecretString;
 
 use super::Host;
 
@@ -111,6 +116,24 @@ impl Host {
         )
     }
 
+    /// What resolves threads, with tokens from a minter that looks the job up when it is asked.
+    pub(super) fn resolver(&self, message: &Message) -> GithubResolver {
+        let settings = self.github_settings();
+        let desk = ResolveDesk {
+            ledger: LocalLedger::open(&self.dir().ledger()).unwrap(),
+            app: self.app(),
+        };
+        let from = TokensFrom::Minter(Arc::new(desk));
+        GithubResolver::new(
+            settings.client().unwrap(),
+            settings,
+            Arc::new(ResolveTokens::of(from, message)),
+            Arc::default(),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+        )
+    }
+
     pub(super) fn model(&self) -> AnthropicModel {
         let messages = self.sim.messages();
         let settings = AnthropicSettings::new(
@@ -119,5 +142,22 @@ impl Host {
             self.policy.model.clone(),
         );
         AnthropicModel::new(settings, Arc::clone(&self.clock), Arc::clone(&self.entropy)).unwrap()
+    }
+}
+
+/// The minter of tokens that resolve threads.
+struct ResolveDesk {
+    ledger: LocalLedger,
+    app: Minter,
+}
+
+#[async_trait]
+impl MintTokens for ResolveDesk {
+    async fn mint(&self, request: &MintRequest) -> Result<SecretString, NoToken> {
+        let place = mint::place(&self.ledger, request, Reach::Resolve).await?;
+        let minted = self.app.resolve(place.repo, place.installation).await;
+        minted
+            .map(|token| token.secret().clone())
+            .map_err(|error| NoToken::from(&error))
     }
 }
