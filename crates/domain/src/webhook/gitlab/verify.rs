@@ -43,7 +43,7 @@ pub struct SigningTokenError;
 
 impl GitlabSecrets {
     /// Takes the token (`X-Gitlab-Token`) and the signing keys ([`WebhookSecret::parse_signing_token`]).
-    pub const fn new(
+    pub fn new(
         token: Option<Secrets>,
         signing: Option<Secrets>,
     ) -> Result<Self, NoGitlabSecret> {
