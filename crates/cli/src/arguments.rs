@@ -1,5 +1,7 @@
 //! The words of the command line.
 
+mod jobs;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +14,7 @@ use crate::{
     app, config, demo, doctor, eval, explain, inspect, output, preview, replay, secret, serve,
     webhook,
 };
+pub(crate) use jobs::{Collect, ForgeName, Post, PullName};
 
 /// Reviews pull requests with a model that can be talked into anything, and lets it do nothing.
 #[derive(Debug, Parser)]
@@ -27,8 +30,12 @@ enum Command {
     Demo(Demo),
     /// Runs all stages on this host: webhooks in, reviews out.
     Serve(Serve),
-    /// Reviews a range of a repository or a patch, and posts nothing.
+    /// Reviews a range of a repository, a patch or a snapshot, and posts nothing.
     Review(Review),
+    /// In a pipeline: takes the snapshot of a pull request that `mirilla review --snapshot` reads.
+    Collect(Collect),
+    /// In a pipeline: posts what `mirilla review --snapshot` found, or shows what would be posted.
+    Post(Post),
     /// Makes the plan of a kept run again, without a model or a forge; fails if it is another one.
     Replay(Replay),
     /// Says where a finding of a kept run came from and what became of it.
@@ -140,6 +147,18 @@ pub(crate) struct Review {
     /// and rules, every call with its answer, the review and the plan.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// A snapshot that `mirilla collect` wrote, instead of a repository or a patch; the findings are for
+    /// `mirilla post`. Does not start where a variable holds a forge's token or a private key.
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        requires = "out",
+        conflicts_with_all = ["repo", "base", "head", "patch", "format", "fail_on", "keep"]
+    )]
+    pub(crate) snapshot: Option<PathBuf>,
+    /// Where the findings of a snapshot go: a new or an empty folder.
+    #[arg(long, value_name = "FOLDER", requires = "snapshot")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Which run to repeat.
@@ -284,6 +303,8 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         }
         Command::Serve(arguments) => serve::command(&arguments, environment),
         Command::Review(arguments) => preview::run(&arguments, environment),
+        Command::Collect(arguments) => crate::jobs::collect(&arguments, environment),
+        Command::Post(arguments) => crate::jobs::post(&arguments, environment),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments, environment),

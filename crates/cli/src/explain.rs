@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use mirilla_domain::anchor::OffDiff;
 use mirilla_domain::escape;
 use mirilla_domain::ids::sha256;
-use mirilla_domain::plan::{self, ItemFate, KeptInput, Plan, Source};
+use mirilla_domain::plan::{self, Item, ItemFate, KeptInput, Plan, Source};
 use mirilla_domain::record::{self, CallFate, Explained, RunRecord, Wanted};
 use mirilla_domain::review::{Fate, Review, Severity};
 
@@ -161,7 +161,10 @@ fn lines(explained: &Explained<'_>, record: Option<&RunRecord>, review: &Review)
             None => say("second look", "none"),
         }
     }
-    say("became", &became(explained));
+    let became = explained
+        .item
+        .map_or_else(|| "unknown: the run has no plan".to_owned(), became);
+    say("became", &became);
     lines
 }
 
@@ -237,10 +240,8 @@ fn cost(explained: &Explained<'_>, review: &Review) -> String {
     )
 }
 
-fn became(explained: &Explained<'_>) -> String {
-    let Some(item) = explained.item else {
-        return "unknown: the run has no plan".to_owned();
-    };
+/// Says what became of a finding.
+pub(crate) fn became(item: &Item) -> String {
     match &item.fate {
         ItemFate::Posted => match &item.anchor {
             Some(anchor) => format!("a new comment on line {}", anchor.line),

@@ -21,6 +21,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::git;
 use crate::input::read;
+use crate::jobs;
 use crate::output;
 use crate::rehearsal::{Bench, Reader, Subject};
 use crate::run_folder::RunFolder;
@@ -33,6 +34,9 @@ const FOUND: u8 = 10;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &arguments::Review, environment: &Environment) -> Result<ExitCode> {
+    if let (Some(snapshot), Some(out)) = (&arguments.snapshot, &arguments.out) {
+        return jobs::review(snapshot, out, arguments.no_model, environment);
+    }
     let (model, policy) = settings::preview(environment).map_err(|problems| {
         Failure::usage(format!(
             "the settings cannot be used: {}",

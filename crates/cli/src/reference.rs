@@ -23,8 +23,8 @@ pub(crate) fn page() -> String {
     let mut root = Arguments::command();
     root.build();
     command(&mut out, &root, "mirilla");
-    out.push_str("\nExit codes: 0 fine, 1 failed or nothing read by the model, 2 usage, 3 nothing to review, 10 findings at or above `--fail-on`.\n");
-    out.push_str("\n## Environment\n\nRead by `mirilla serve` and, without `--stack`, by `mirilla doctor`; `ANTHROPIC_API_KEY`, `MIRILLA_MODEL*`, `MIRILLA_POLICY_FILE`, `MIRILLA_TRUSTED_BASES` and `MIRILLA_*_USD` also by `mirilla review`.\n\n| variable | takes |\n| --- | --- |\n");
+    out.push_str("\nExit codes: 0 fine, 1 failed or nothing read by the model, 2 usage, 3 nothing to review, 10 findings at or above `--fail-on`, or a `--gate` that does not let the change pass.\n");
+    out.push_str("\n## Environment\n\nRead by `mirilla serve` and, without `--stack`, by `mirilla doctor`; `ANTHROPIC_API_KEY`, `MIRILLA_MODEL*`, `MIRILLA_POLICY_FILE`, `MIRILLA_TRUSTED_BASES` and `MIRILLA_*_USD` also by `mirilla review`. `mirilla collect` and `mirilla post` read `MIRILLA_GITHUB_API_URL`, `MIRILLA_GITHUB_ARCHIVE_HOSTS`, their token (`MIRILLA_GITHUB_READ_TOKEN`, `MIRILLA_GITHUB_WRITE_TOKEN`), the policy's variables, the second also `MIRILLA_MARKER_KEY` and `MIRILLA_WRITE_GRACE_SECONDS`; of GitHub Actions both read `GITHUB_EVENT_PATH` and `GITHUB_EVENT_NAME`, and the first writes to `GITHUB_OUTPUT`.\n\n| variable | takes |\n| --- | --- |\n");
     for variable in VARIABLES {
         let _ = writeln!(out, "| `{}` | {} |", variable.name, variable.form);
     }

@@ -1,5 +1,5 @@
 //! A review that stays on this machine: the review stage over a snapshot in a temporary directory, then
-//! the plan. `mirilla review` and `mirilla eval` both are this.
+//! the plan. `mirilla review` and `mirilla eval` both are this; `mirilla review --snapshot` is its first half.
 //!
 //! **Invariant:** what is run is the reviewer's and the poster's own code, and nothing is posted.
 
@@ -28,10 +28,14 @@ use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, TrustedFiles};
 use mirilla_domain::thread::Existing;
 use mirilla_local::{DataDir, DirArtifacts, LocalMeter};
 use mirilla_model::{AnthropicModel, AnthropicSettings, BedrockModel, BedrockSettings};
-use mirilla_ports::{Artifacts as _, Clock, Heads, LedgerError, Model, OpenSource};
+use mirilla_ports::{Artifacts, Clock, Heads, LedgerError, Model, OpenSource};
 use mirilla_stack::Session;
+use mirilla_stages::error::StageError;
 use mirilla_stages::post::settings_notes;
-use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings, effective_policy};
+use mirilla_stages::report::Report;
+use mirilla_stages::review::{
+    self, Look, ReviewOrder, ReviewPorts, ReviewSettings, effective_policy,
+};
 use mirilla_system::{OsEntropy, SystemClock};
 
 use crate::failure::Failure;
@@ -67,6 +71,22 @@ pub(crate) struct Reader<'a> {
     pub(crate) secret: Option<&'a str>,
     /// What each call is paid from.
     pub(crate) purses: Vec<CappedPurse>,
+}
+
+/// A snapshot that is stored, and who watches it being read.
+pub(crate) struct Stored<'a> {
+    /// Holds the snapshot, and takes what is found.
+    pub(crate) artifacts: &'a dyn Artifacts,
+    /// Opens the head's files for the model's tools.
+    pub(crate) files: Option<&'a dyn OpenSource>,
+    /// The job.
+    pub(crate) job: &'a JobId,
+    /// The try.
+    pub(crate) attempt: AttemptNo,
+    /// Takes a line for the person who watches.
+    pub(crate) watch: &'a (dyn Fn(&str) + Send + Sync),
+    /// Takes what the model looked up.
+    pub(crate) looked: &'a (dyn Fn(&Look) + Send + Sync),
 }
 
 /// What came of it.
@@ -118,7 +138,11 @@ pub(crate) struct Bench {
 impl Bench {
     /// Makes a bench in a temporary directory.
     pub(crate) fn set_up() -> Result<Self> {
-        let scratch = tempfile::tempdir().context("no temporary directory")?;
+        Self::set_up_in(tempfile::tempdir().context("no temporary directory")?)
+    }
+
+    /// Makes a bench in a directory that goes with it.
+    pub(crate) fn set_up_in(scratch: tempfile::TempDir) -> Result<Self> {
         let data = DataDir::create(scratch.path())?;
         Ok(Self {
             runtime: tokio::runtime::Builder::new_current_thread()
@@ -191,16 +215,9 @@ impl Bench {
             merge_base: subject.base.clone(),
         };
         let files = match reader {
-            Some(reader) => self.runtime.block_on(async {
-                tokio::select! {
-                    asked = self.asked(&subject, &job, reader, operator, watch) => asked,
-                    // Ending here and not by the signal takes the diff in the temporary directory along.
-                    stopped = tokio::signal::ctrl_c() => {
-                        stopped?;
-                        Err(interrupted().into())
-                    }
-                }
-            })?,
+            Some(reader) => {
+                self.unless_stopped(self.asked(&subject, &job, reader, operator, watch))?
+            }
             None => Files {
                 review: serde_json::to_vec(&unasked(&subject, &job, &policy))?,
                 run: None,
@@ -240,6 +257,57 @@ impl Bench {
         })
     }
 
+    /// Runs something to its end, unless a person stops it first.
+    pub(crate) fn unless_stopped<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                done = work => done,
+                // Ending here and not by the signal takes the diff in the temporary directory along.
+                stopped = tokio::signal::ctrl_c() => {
+                    stopped?;
+                    Err(interrupted().into())
+                }
+            }
+        })
+    }
+
+    /// Runs the review stage over a stored snapshot; without a reader it only says that nothing was read.
+    pub(crate) async fn read(
+        &self,
+        stored: Stored<'_>,
+        reader: Option<&Reader<'_>>,
+        operator: &OperatorPolicy,
+    ) -> Result<Report, StageError> {
+        let ports = ReviewPorts {
+            artifacts: stored.artifacts,
+            meter: &self.meter,
+            heads: &OnlyHead,
+            model: reader.map(|reader| reader.model),
+            files: stored.files,
+            clock: self.clock.as_ref(),
+            entropy: self.entropy.as_ref(),
+            note: stored.watch,
+            looked: stored.looked,
+            // A person reads the bill below; nobody graphs it.
+            count: &|_about, _signal| (),
+        };
+        let secret = reader.and_then(|reader| reader.secret);
+        let settings = ReviewSettings {
+            policy: operator.clone(),
+            prices: PriceTable::shipped(),
+            redactor: Redactor::new(secret.map(|secret| ("model-key", secret))),
+            limit: LIMIT,
+        };
+        let order = ReviewOrder {
+            job: stored.job.clone(),
+            attempt: stored.attempt,
+            purses: reader.map_or_else(Vec::new, |reader| reader.purses.clone()),
+            receive_count: 1,
+            last_try: true,
+        };
+        review::review(ports, &settings, &order).await
+    }
+
     /// Lets the model read the change, through the review stage.
     async fn asked(
         &self,
@@ -252,33 +320,15 @@ impl Bench {
         let repo = subject.repo.as_ref();
         let files = repo.map(|repo| git::CommitFiles::new(repo, subject.head.as_str()));
         self.store_snapshot(subject, job).await?;
-        let ports = ReviewPorts {
+        let stored = Stored {
             artifacts: &self.artifacts,
-            meter: &self.meter,
-            heads: &OnlyHead,
-            model: Some(reader.model),
             files: files.as_ref().map(|files| -> &dyn OpenSource { files }),
-            clock: self.clock.as_ref(),
-            entropy: self.entropy.as_ref(),
-            note: watch,
-            looked: &|look| watch(&look.line()),
-            // A person reads the bill below; nobody graphs it.
-            count: &|_about, _signal| (),
-        };
-        let settings = ReviewSettings {
-            policy: operator.clone(),
-            prices: PriceTable::shipped(),
-            redactor: Redactor::new(reader.secret.map(|secret| ("model-key", secret))),
-            limit: LIMIT,
-        };
-        let order = ReviewOrder {
-            job: job.job.clone(),
+            job: &job.job,
             attempt: job.attempt,
-            purses: reader.purses.clone(),
-            receive_count: 1,
-            last_try: true,
+            watch,
+            looked: &|look| watch(&look.line()),
         };
-        review::review(ports, &settings, &order)
+        self.read(stored, Some(reader), operator)
             .await
             .map_err(|error| {
                 anyhow::Error::new(error).context("the change could not be reviewed")

@@ -6,12 +6,13 @@
 //! **Invariant:** nothing is contacted and nothing is written. It ends well only if the plan is the one
 //! that was kept, byte for byte, and no file of the run was changed.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use mirilla_domain::escape;
 use mirilla_domain::ids::sha256;
-use mirilla_domain::plan::{self, KeptInput, ReplayError};
+use mirilla_domain::plan::{self, KeptInput, Plan, ReplayError};
 use mirilla_domain::record::{self, RunRecord};
 use mirilla_domain::redact;
 use serde_json::Value;
@@ -23,7 +24,17 @@ use crate::run_folder::{DIFF, META, PLAN, PLAN_INPUT, REVIEW, RULES, RUN, RunFol
 
 /// Runs the command.
 pub(crate) fn run(arguments: &arguments::Replay) -> Result<ExitCode> {
-    let folder = RunFolder::named(&arguments.run)?;
+    repeat(&arguments.run, |_plan, bytes| print_json(bytes))
+}
+
+/// Prints the bytes of a plan's file.
+pub(crate) fn print_json(plan: &[u8]) {
+    output::data(&escape::json(&String::from_utf8_lossy(plan)));
+}
+
+/// Makes the plan of a kept run again, shows it with the bytes of its file, and fails if it is another one.
+pub(crate) fn repeat(run: &Path, show: impl FnOnce(&Plan, &[u8])) -> Result<ExitCode> {
+    let folder = RunFolder::named(run)?;
     let input = KeptInput::read(&folder.read(PLAN_INPUT)?)
         .with_context(|| format!("{PLAN_INPUT} cannot be used"))?;
     let diff = folder.read(DIFF)?;
@@ -38,15 +49,15 @@ pub(crate) fn run(arguments: &arguments::Replay) -> Result<ExitCode> {
         None if input.run_sha256.is_some() => problems.push(format!("{RUN} is missing")),
         None => {}
     }
-    let again = match input.replay(&diff, review.as_deref()) {
-        Ok((_plan, bytes)) => bytes,
+    let (plan, again) = match input.replay(&diff, review.as_deref()) {
+        Ok(made) => made,
         Err(error @ (ReplayError::OtherFile { .. } | ReplayError::Review { .. })) => {
             problems.push(error.to_string());
             return Err(failed(&input, &problems));
         }
         Err(error) => return Err(error).context("the plan cannot be made again"),
     };
-    output::data(&escape::json(&String::from_utf8_lossy(&again)));
+    show(&plan, &again);
     if sha256(&stored) != input.plan_sha256 {
         problems.push(format!("{PLAN} was changed after it was kept"));
     }

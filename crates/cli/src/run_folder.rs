@@ -56,15 +56,7 @@ impl RunFolder {
 
     /// Makes a folder for a new run; one that is there must be empty.
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        std::fs::create_dir_all(path)
-            .with_context(|| format!("{} cannot be made", path.display()))?;
-        let mut entries = std::fs::read_dir(path)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
-        if entries.next().is_some() {
-            let message = format!("{} is not empty", path.display());
-            let failure = Failure::usage(message).hint("`--keep` takes a new or an empty folder");
-            return Err(failure.into());
-        }
+        make_empty(path, "--keep")?;
         Ok(Self {
             path: path.to_owned(),
         })
@@ -107,4 +99,18 @@ impl RunFolder {
         std::fs::write(&path, bytes)
             .with_context(|| format!("{} cannot be written", path.display()))
     }
+}
+
+/// Makes the folder that an option names; one that is there must be empty.
+pub(crate) fn make_empty(path: &Path, option: &str) -> Result<()> {
+    std::fs::create_dir_all(path).with_context(|| format!("{} cannot be made", path.display()))?;
+    let mut entries =
+        std::fs::read_dir(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    if entries.next().is_some() {
+        let message = format!("{} is not empty", path.display());
+        let failure =
+            Failure::usage(message).hint(format!("`{option}` takes a new or an empty folder"));
+        return Err(failure.into());
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@
 //! need.
 
 mod children;
+pub(crate) mod jobs;
 mod provider;
 mod timings;
 
@@ -55,7 +56,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// One environment variable of `mirilla serve` and `mirilla review`.
+/// One environment variable of the commands that run stages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Variable {
     /// Its name.
@@ -132,6 +133,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
     Variable {
         name: "MIRILLA_GITHUB_RESOLVE_TOKEN",
         form: "a third token, of the account that writes, which may push; with two tokens and MIRILLA_RESOLVE_THREADS",
+    },
+    Variable {
+        name: "MIRILLA_MARKER_KEY",
+        form: "random text of at least 16 bytes (`openssl rand -hex 32`) by which `mirilla post` knows its own comments again; never change it; `mirilla post` only, a host makes its own",
     },
     Variable {
         name: "ANTHROPIC_API_KEY",

@@ -274,7 +274,7 @@ async fn unread_check(
 }
 
 /// Returns where settings and rules are read: never at the head.
-pub(crate) fn trusted_rev<'l>(policy: &OperatorPolicy, live: &'l PullRequest) -> &'l str {
+pub fn trusted_rev<'l>(policy: &OperatorPolicy, live: &'l PullRequest) -> &'l str {
     if live.is_into_trusted(&policy.trusted_bases) {
         live.base.as_str()
     } else {

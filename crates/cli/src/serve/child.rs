@@ -4,7 +4,6 @@
 //! anything it may do.
 
 mod collector;
-mod confine;
 mod deliveries;
 mod intake;
 mod minter;
@@ -28,12 +27,13 @@ use tokio::sync::Mutex;
 
 use super::process;
 use super::protocol::{ChildSettings, FromChild, Link, ToChild};
+use crate::confine;
 use crate::settings::{Environment, GithubAccess, TokenFrom};
 
 /// Runs one stage; returns when the supervisor is gone or the stage is done.
 pub(crate) fn run(name: &str, environment: &Environment) -> Result<()> {
     if name == "reviewer" {
-        reviewer::refuse_forge_credentials(environment)?;
+        confine::refuse_forge_credentials(environment)?;
     }
     process::end_with_parent()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -78,7 +78,7 @@ pub(crate) fn surroundings() -> Result<(Arc<dyn Clock>, Arc<dyn Entropy>)> {
 }
 
 /// Returns what a stage calls GitHub with.
-fn github(access: &GithubAccess) -> Result<github::Access> {
+pub(crate) fn github(access: &GithubAccess) -> Result<github::Access> {
     let settings = github::GithubSettings::of_operator(
         access.api_url.as_str(),
         access.archive_hosts.clone(),

@@ -54,7 +54,7 @@ pub(crate) struct World {
     pub(crate) sim: Sim,
     pub(crate) dir: tempfile::TempDir,
     pub(crate) key_file: PathBuf,
-    /// The App's installation.
+    /// The App's installation on the account.
     pub(crate) installation: u64,
 }
 
@@ -93,6 +93,20 @@ impl World {
             .github()
             .open_pull(REPO, OpenPull::new("dana", branch, branch))
             .unwrap()
+    }
+
+    /// Mints a token for the repository with these rights and no others.
+    pub(crate) fn token(&self, permissions: &[(&str, &str)]) -> String {
+        let github = self.sim.github();
+        github
+            .mint_token(self.installation, Some(permissions), Some(&[REPO]))
+            .unwrap()
+    }
+
+    /// The archive's host, which is not the API's.
+    pub(crate) fn archive_host(&self) -> String {
+        let url = self.sim.github().archive_url();
+        url.trim_start_matches("http://").to_owned()
     }
 
     /// Pushes a commit with one more swallowed failure to a branch.
@@ -157,13 +171,7 @@ impl World {
             .env("MIRILLA_ALLOWED_ACCOUNTS", "acme")
             .env("MIRILLA_WEBHOOK_SECRET", AppOptions::default().hook_secret)
             .env("MIRILLA_GITHUB_API_URL", self.sim.github_api_url())
-            .env(
-                "MIRILLA_GITHUB_ARCHIVE_HOSTS",
-                self.sim
-                    .github()
-                    .archive_url()
-                    .trim_start_matches("http://"),
-            )
+            .env("MIRILLA_GITHUB_ARCHIVE_HOSTS", self.archive_host())
             .env("MIRILLA_GITHUB_APP_ID", "4242")
             .env("MIRILLA_GITHUB_APP_SLUG", "mirilla")
             .env("MIRILLA_GITHUB_APP_KEY_FILE", &self.key_file)

@@ -1,6 +1,8 @@
 //! A pull request as REST describes it.
 
-use mirilla_domain::ids::{Account, BranchName, CommitSha, PullRequestRef, RepoName};
+use mirilla_domain::ids::{
+    Account, BranchName, CommitSha, Forge, PrNumber, PullRequestRef, RepoId, RepoName,
+};
 use mirilla_domain::snapshot::PullRequest;
 use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
@@ -116,9 +118,33 @@ pub(crate) async fn read(
     repo: &RepoName,
     id: PullRequestRef,
 ) -> Result<PullRequest, ForgeError> {
-    let url = api.pull_url(repo, id.pr, &[]);
-    let call = Call::get("GET /repos/{owner}/{repo}/pulls/{number}", url);
-    let pull = api.read_json::<Pull>(&call).await;
-    pull.and_then(|pull| pull.into_domain(id))
+    fetch(api, repo, id.pr)
+        .await
+        .and_then(|pull| pull.into_domain(id))
         .map_err(|error| error.into_forge(NAMED))
+}
+
+/// Returns the pull request of whatever repository has the name now.
+pub(crate) async fn read_named(
+    api: &Api,
+    repo: &RepoName,
+    pr: PrNumber,
+) -> Result<PullRequest, ForgeError> {
+    fetch(api, repo, pr)
+        .await
+        .and_then(|pull| {
+            let id = PullRequestRef {
+                forge: Forge::Github,
+                repo: RepoId::new(pull.base.repo.id),
+                pr,
+            };
+            pull.into_domain(id)
+        })
+        .map_err(|error| error.into_forge(NAMED))
+}
+
+async fn fetch(api: &Api, repo: &RepoName, pr: PrNumber) -> Result<Pull, CallError> {
+    let url = api.pull_url(repo, pr, &[]);
+    let call = Call::get("GET /repos/{owner}/{repo}/pulls/{number}", url);
+    api.read_json::<Pull>(&call).await
 }

@@ -81,6 +81,15 @@ impl GithubReader {
         }
     }
 
+    /// Returns a pull request by its repository's name alone, for who was not told the repository's number.
+    pub async fn pull_request_named(
+        &self,
+        repo: &RepoName,
+        pr: PrNumber,
+    ) -> Result<PullRequest, ForgeError> {
+        pull::read_named(&self.api, repo, pr).await
+    }
+
     async fn ask(&self) -> Result<Identity, ForgeError> {
         // `GET /user` refuses an App's token; this answers every kind, an App as `slug[bot]`.
         let found: Viewed = self

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use mirilla_archive::Archives;
 use mirilla_domain::ids::{CommitSha, PullRequestRef};
 use mirilla_domain::price::PriceTable;
-use mirilla_domain::redact::{self, Redactor};
+use mirilla_domain::redact::Redactor;
 use mirilla_local::{DirArtifacts, LocalMeter};
 use mirilla_model::{AnthropicModel, AnthropicSettings};
 use mirilla_ports::{Heads, LedgerError, Model};
@@ -19,10 +19,10 @@ use mirilla_stages::review::{self, ReviewOrder, ReviewPorts, ReviewSettings};
 use mirilla_telemetry::Telemetry;
 
 use super::super::protocol::{FromChild, Link, ReviewVerdict, ToChild};
-use super::confine::{self, Confined, Needs};
 use super::surroundings;
+use crate::confine::{self, Confined, Needs};
 use crate::output;
-use crate::settings::{Environment, ReviewerSettings};
+use crate::settings::ReviewerSettings;
 
 /// Reads one snapshot.
 pub(super) async fn run(
@@ -160,18 +160,6 @@ fn verdict(order: &ReviewOrder, error: &StageError) -> ReviewVerdict {
         }
         Disposition::Reject | Disposition::Stale => ReviewVerdict::Reject,
     }
-}
-
-/// A process that may be talked into anything must not find a forge's token beside it.
-pub(super) fn refuse_forge_credentials(environment: &Environment) -> Result<()> {
-    for (name, value) in environment {
-        if let Some(kind) = redact::credential_shape(value) {
-            anyhow::bail!(
-                "the reviewer's environment holds {kind:?} in {name}; it does not start beside a forge credential: remove the variable"
-            );
-        }
-    }
-    Ok(())
 }
 
 /// The newest head as far as the supervisor says: it has no access to the heads themselves.

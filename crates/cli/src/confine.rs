@@ -3,28 +3,33 @@
 //! Landlock (Linux 5.13 and later) bounds which files a process may open and, from 6.7, which TCP ports
 //! it may connect to. It cannot be undone, and everything the process starts inherits it.
 //!
+//! What no kernel can take back, a credential in the environment, keeps the reviewer from starting.
+//!
 //! **Invariant:** after [`to_one_job`] no file of another job, no ledger and no queue can be opened
 //! by this process; where the kernel cannot do that, the log says so.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use mirilla_domain::redact;
+
+use crate::settings::Environment;
 
 /// What one review needs.
-pub(super) struct Needs {
+pub(crate) struct Needs {
     /// Directories whose files it reads.
-    pub(super) read: Vec<PathBuf>,
+    pub(crate) read: Vec<PathBuf>,
     /// Directories whose files it reads, makes, replaces and removes.
-    pub(super) write: Vec<PathBuf>,
+    pub(crate) write: Vec<PathBuf>,
     /// Directories whose entries it lists.
-    pub(super) list: Vec<PathBuf>,
+    pub(crate) list: Vec<PathBuf>,
     /// The model's port.
-    pub(super) port: u16,
+    pub(crate) port: u16,
 }
 
 /// How far the kernel enforces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Confined {
+pub(crate) enum Confined {
     /// Files and ports.
     Fully,
     /// Files, or some of the rights.
@@ -52,7 +57,7 @@ const DNS_PORT: u16 = 53;
 
 /// Confines this process.
 #[cfg(target_os = "linux")]
-pub(super) fn to_one_job(needs: &Needs) -> Result<Confined> {
+pub(crate) fn to_one_job(needs: &Needs) -> Result<Confined> {
     use landlock::{
         ABI, Access as _, AccessFs, AccessNet, NetPort, PathBeneath, PathFd, Ruleset,
         RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
@@ -119,7 +124,19 @@ pub(super) fn to_one_job(needs: &Needs) -> Result<Confined> {
 
 /// Other systems have no Landlock.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn to_one_job(needs: &Needs) -> Result<Confined> {
+pub(crate) fn to_one_job(needs: &Needs) -> Result<Confined> {
     let _unused = (&needs.read, &needs.write, &needs.list, needs.port, RESOLVER);
     Ok(Confined::Not)
+}
+
+/// A process that may be talked into anything must not find a forge's token beside it.
+pub(crate) fn refuse_forge_credentials(environment: &Environment) -> Result<()> {
+    for (name, value) in environment {
+        if let Some(kind) = redact::credential_shape(value) {
+            anyhow::bail!(
+                "the reviewer's environment holds {kind:?} in {name}; it does not start beside a forge credential: remove the variable"
+            );
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,52 @@
+//! Reviews without a host: `mirilla collect`, `mirilla review --snapshot` and `mirilla post`, each in a job of
+//! its own of a pipeline.
+//!
+//! Each runs one stage of a host, with a ledger and a queue that end with the process. What goes from one to
+//! the next is a folder, laid out as a host's artifacts are, with one job in it.
+//!
+//! **Invariant:** where is read and written to comes from the pipeline's event or from the command line, never
+//! from a folder; what a folder of findings says is a reviewer's word, and believed as little.
+
+mod collect;
+mod folders;
+mod forge;
+mod paper;
+mod post;
+mod print;
+mod pull;
+mod review;
+mod scratch;
+mod snapshot;
+
+use mirilla_ports::ForgeError;
+use mirilla_stages::error::StageError;
+
+use crate::failure::Failure;
+
+pub(crate) use collect::run as collect;
+pub(crate) use post::run as post;
+pub(crate) use review::run as review;
+
+/// What the settings lack.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+fn unusable(problems: Vec<String>) -> Failure {
+    Failure::usage(format!(
+        "the settings cannot be used: {}",
+        problems.join("; ")
+    ))
+    .hint("in a workflow, name the variable under `env` of the step; a secret that is not set, or that this run may not see, is empty. Runs of forks see none under `pull_request`, and those of Dependabot only its own: `pull_request_target` and Dependabot's secrets help")
+}
+
+/// What the forge did not do, and which rights of the token it takes.
+fn refused(what: &'static str, error: StageError, rights: &'static str) -> anyhow::Error {
+    let hint = match &error {
+        StageError::Forge(ForgeError::Unauthorized) => {
+            "the token is wrong, or it has expired".to_owned()
+        }
+        StageError::Forge(ForgeError::NotFound { .. } | ForgeError::Forbidden { .. }) => {
+            format!("the job's token needs {rights}, for this repository")
+        }
+        _ => "running the job again is safe: nothing is done twice".to_owned(),
+    };
+    anyhow::Error::new(error).context(Failure::new(what).hint(hint))
+}
