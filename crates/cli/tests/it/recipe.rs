@@ -50,8 +50,8 @@ fn each_weakening_of_the_recipe_is_noticed() {
         ),
         (
             "a wider right",
-            "      pull-requests: write",
-            "      pull-requests: write\n      contents: write",
+            "      contents: read\n      pull-requests: write",
+            "      contents: write\n      pull-requests: write",
         ),
         (
             "a checkout",

@@ -46,6 +46,7 @@ fn a_head_that_moved_meanwhile_gets_no_review_of_the_old_one() {
     assert!(ci.page().reviews.is_empty());
     ci.read();
     ci.post(&[]).fine().says("review posted: 2 comments");
+    assert_eq!(ci.comments(), 2);
     ci.world.sim.finish().unwrap();
 }
 
