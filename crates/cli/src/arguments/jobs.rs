@@ -40,7 +40,7 @@ pub(crate) struct Collect {
     /// Where the snapshot goes: a new or an empty folder.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: PathBuf,
-    /// The pull request; default: the one that the event in GITHUB_EVENT_PATH is about.
+    /// The pull request; default: the one that the event in `GITHUB_EVENT_PATH` is about.
     #[arg(long, value_name = "OWNER/NAME#N", value_parser = PullName::parse)]
     pub(crate) pull: Option<PullName>,
     /// Where it is.
@@ -62,7 +62,7 @@ pub(crate) struct Post {
     /// The folder that `mirilla review --snapshot` wrote. Nothing in it is believed.
     #[arg(long, value_name = "FOLDER", requires = "snapshot")]
     pub(crate) findings: Option<PathBuf>,
-    /// The pull request; default: the one that the event in GITHUB_EVENT_PATH is about.
+    /// The pull request; default: the one that the event in `GITHUB_EVENT_PATH` is about.
     #[arg(long, value_name = "OWNER/NAME#N", value_parser = PullName::parse)]
     pub(crate) pull: Option<PullName>,
     /// Where it is.

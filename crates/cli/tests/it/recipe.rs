@@ -144,7 +144,9 @@ fn leaks(sentinels: &Sentinels, ran: &Ran, folders: &[&Path]) -> Vec<String> {
         found.push("log".to_owned());
     }
     let mut paths = Vec::new();
-    folders.iter().for_each(|folder| files(folder, &mut paths));
+    for folder in folders {
+        files(folder, &mut paths);
+    }
     assert!(paths.len() > 5, "the search looks at too little: {paths:?}");
     for path in paths {
         if sentinels.found_in(&fs::read(&path).unwrap()) {

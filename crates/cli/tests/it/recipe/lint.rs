@@ -66,9 +66,8 @@ pub(super) fn problems(recipe: &Yaml) -> Vec<String> {
         events == ["pull_request_target"],
         format!("runs on {events:?}"),
     );
-    let nothing = recipe["permissions"]
-        .as_hash()
-        .is_some_and(|map| map.is_empty());
+    let default = &recipe["permissions"];
+    let nothing = default.as_hash().is_some() && pairs(default).is_empty();
     check(nothing, "rights by default".to_owned());
     let jobs = pairs(&recipe["jobs"]);
     let names: Vec<&str> = jobs.iter().map(|(name, _)| name.as_str()).collect();
