@@ -1,8 +1,8 @@
 //! Real git repositories, driven through the `git` program.
 //!
 //! One bare repository holds a network: a repository and its forks share objects, as on GitHub.
-//! Everything that depends only on object names is cached for good, and objects are read through
-//! one long-lived `cat-file` process, so that a test with thousands of calls starts few processes.
+//! Everything that depends only on object names is cached for good, and objects are read and compared through
+//! long-lived processes, so that a test with thousands of calls starts few of them.
 //!
 //! **Invariant:** no hook, no user or system configuration, no textconv and no external diff takes
 //! part; what the repositories hold is data.
@@ -21,19 +21,26 @@ use super::diff::Diff;
 
 mod cat;
 mod command;
+mod history;
 mod import;
+mod pairs;
 
 use cat::CatFile;
 pub(crate) use cat::Object;
 pub use command::GitError;
 use command::{git, run, unexpected};
 pub use import::{Change, Commit};
+use pairs::TreePairs;
 
 /// One bare repository.
 #[derive(Debug)]
 pub(crate) struct GitDir {
     path: PathBuf,
     cat: Mutex<Option<CatFile>>,
+    /// Compares with names that were changed, to be shown.
+    shown: Mutex<Option<TreePairs>>,
+    /// Compares line by line.
+    lines: Mutex<Option<TreePairs>>,
     cache: Mutex<Cache>,
 }
 
@@ -43,7 +50,8 @@ struct Cache {
     logs: HashMap<(String, String), Arc<[CommitInfo]>>,
     merge_bases: HashMap<(String, String), Option<String>>,
     archives: HashMap<(String, ArchiveKind, String), Bytes>,
-    line_maps: HashMap<(String, String, Vec<u8>), Arc<Diff>>,
+    line_maps: HashMap<(String, String), Arc<Diff>>,
+    commits: HashMap<String, CommitInfo>,
 }
 
 /// What `git log` says about one commit.
@@ -111,6 +119,8 @@ impl GitDir {
         Self {
             path: path.to_owned(),
             cat: Mutex::new(None),
+            shown: Mutex::new(None),
+            lines: Mutex::new(None),
             cache: Mutex::new(Cache::default()),
         }
     }
@@ -256,41 +266,58 @@ impl GitDir {
         if let Some(known) = self.cache().diffs.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let mut command = self.command("diff");
-        command
-            .args(DIFF_FLAGS)
-            .arg(format!("{base}...{head}"))
-            .arg("--");
-        let diff = Arc::new(Diff::parse(run("diff", &mut command, None)?)?);
+        let shared = self.merge_base(base, head)?;
+        let shared = shared.ok_or_else(|| unexpected("diff", "no merge base"))?;
+        let flags = [DIFF_FLAGS.as_slice(), &["--find-renames"]].concat();
+        let bytes = self.compare(&self.shown, &flags, &shared, head)?;
+        let diff = Arc::new(Diff::parse(bytes)?);
         self.cache().diffs.insert(key, Arc::clone(&diff));
         Ok(diff)
     }
 
-    /// Returns the diff of one path between two commits, without context, to carry line numbers
-    /// from one to the other.
+    /// Returns the diff between two commits, without context, to carry line numbers of a path from one to the
+    /// other.
     pub(crate) fn line_map(
         &self,
         from: &str,
         to: &str,
         path: &[u8],
     ) -> Result<Arc<Diff>, GitError> {
-        let key = (from.to_owned(), to.to_owned(), path.to_owned());
+        let key = (from.to_owned(), to.to_owned());
         if let Some(known) = self.cache().line_maps.get(&key) {
             return Ok(Arc::clone(known));
         }
         if self.is_same_blob(from, to, path)? {
-            let diff = Arc::new(Diff::parse(Vec::new())?);
-            self.cache().line_maps.insert(key, Arc::clone(&diff));
-            return Ok(diff);
+            return Ok(Arc::new(Diff::parse(Vec::new())?));
         }
-        let mut command = self.command("diff");
-        command
-            .args(DIFF_FLAGS)
-            .args(["--unified=0", "--no-renames", from, to, "--"]);
-        command.arg(format!(":(literal,top){}", String::from_utf8_lossy(path)));
-        let diff = Arc::new(Diff::parse(run("diff", &mut command, None)?)?);
+        let flags = [DIFF_FLAGS.as_slice(), &["--unified=0", "--no-renames"]].concat();
+        let bytes = self.compare(&self.lines, &flags, from, to)?;
+        let diff = Arc::new(Diff::parse(bytes)?);
         self.cache().line_maps.insert(key, Arc::clone(&diff));
         Ok(diff)
+    }
+
+    /// Returns what git prints about the trees of two commits.
+    fn compare(
+        &self,
+        slot: &Mutex<Option<TreePairs>>,
+        flags: &[&str],
+        from: &str,
+        to: &str,
+    ) -> Result<Vec<u8>, GitError> {
+        let tree = |commit: &str| {
+            let tree = self.resolve(commit, "tree")?;
+            tree.ok_or_else(|| unexpected("diff", &format!("no tree of {commit}")))
+        };
+        let (from, to) = (tree(from)?, tree(to)?);
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pairs = match slot.take() {
+            Some(pairs) => pairs,
+            None => TreePairs::start(&mut self.command("diff-tree"), flags)?,
+        };
+        let answer = pairs.diff(&from, &to)?;
+        *slot = Some(pairs);
+        Ok(answer)
     }
 
     /// Returns whether a path is the same file in two commits: then no process needs to compare them.
@@ -310,6 +337,10 @@ impl GitDir {
         if let Some(known) = self.cache().merge_bases.get(&key) {
             return Ok(known.clone());
         }
+        if let Some(found) = self.short_merge_base(a, b)? {
+            self.cache().merge_bases.insert(key, found.clone());
+            return Ok(found);
+        }
         let mut command = self.command("merge-base");
         command.args([a, b]);
         let found = match run("merge-base", &mut command, None) {
@@ -328,6 +359,13 @@ impl GitDir {
         if let Some(known) = self.cache().logs.get(&key) {
             return Ok(Arc::clone(known));
         }
+        if !base.is_empty()
+            && let Some(log) = self.short_log(base, head)?
+        {
+            let log = Arc::<[CommitInfo]>::from(log);
+            self.cache().logs.insert(key, Arc::clone(&log));
+            return Ok(log);
+        }
         let mut command = self.command("log");
         command.args(["--reverse", "--topo-order", "--no-show-signature"]);
         command.arg(format!("--format=tformat:{LOG_FORMAT}"));
@@ -344,9 +382,15 @@ impl GitDir {
 
     /// Returns one commit.
     pub(crate) fn commit_info(&self, sha: &str) -> Result<CommitInfo, GitError> {
+        if let Some(known) = self.cache().commits.get(sha) {
+            return Ok(known.clone());
+        }
         let key = (String::new(), format!("{sha}^!"));
         if let Some(known) = self.cache().logs.get(&key) {
             return known.first().cloned().ok_or_else(|| unexpected("log", sha));
+        }
+        if let Some(commit) = self.read_commit(sha)? {
+            return Ok(commit);
         }
         let mut command = self.command("log");
         command.args(["--max-count=1", "--no-show-signature"]);
@@ -386,13 +430,12 @@ impl GitDir {
 }
 
 /// How every diff is made: plain git, exact names, and both lists in one process.
-const DIFF_FLAGS: [&str; 11] = [
+const DIFF_FLAGS: [&str; 10] = [
     "--raw",
     "-z",
     "--patch",
     "--full-index",
     "--abbrev=64",
-    "--find-renames",
     "--no-ext-diff",
     "--no-textconv",
     "--no-color",
