@@ -230,6 +230,21 @@ impl Github {
             })
     }
 
+    /// Returns the reactions to a comment of either kind, oldest first: who, and what.
+    pub fn reactions(&self, repo: &str, comment: u64) -> Result<Vec<(String, String)>, StateError> {
+        let world = self.world();
+        let repo = world.repo_named(repo)?;
+        let whole = repo.issue_comment(comment).map(|(_, one)| &one.reactions);
+        let inline = || repo.review_comment(comment).map(|(_, one)| &one.reactions);
+        let reactions = whole.or_else(inline);
+        let reactions =
+            reactions.ok_or_else(|| StateError::missing(format!("comment {comment}")))?;
+        Ok(reactions
+            .iter()
+            .map(|one| (one.author.clone(), one.content.clone()))
+            .collect())
+    }
+
     /// Returns the check runs of a commit, oldest first.
     pub fn check_runs(&self, repo: &str, sha: &str) -> Result<Vec<CheckView>, StateError> {
         let world = self.world();

@@ -114,6 +114,28 @@ kinds!(
     Ready 0;
     /// Time passes.
     Wait 1;
+    /// A line that speaks to the reviewer is pushed.
+    Injection 1;
+    /// Every line with a defect goes away.
+    Clean 4;
+    /// A person declines everything that is said, and something is pushed.
+    DeclineAll 4;
+    /// A person gives a command, in the conversation or in a thread of ours.
+    Command 6;
+    /// A command is only shown, or a bot gives it.
+    NoCommand 2;
+    /// A command says something else before anybody looks at it.
+    EditedCommand 2;
+    /// A command is gone before anybody looks at it.
+    DeletedCommand 1;
+    /// A comment from earlier says something else now, perhaps a command.
+    OldComment 2;
+    /// One person gives more commands in a row than anybody needs.
+    Flood 1;
+    /// A person has the check run again.
+    Rerun 3;
+    /// Another pull request with the same head is opened, or closed.
+    Beside 2;
 );
 
 /// One thing that happens.

@@ -1,14 +1,17 @@
 //! What each kind of event does to the world.
 
-use mirilla_sim::{Side, ThreadView};
+use mirilla_domain::request::Verb;
+use mirilla_sim::{OpenPull, Side, ThreadView};
 
+use crate::commands::{DISMISSAL, PEOPLE};
 use crate::event::{Dice, Event, Kind};
 use crate::life::{Head, Life};
 use crate::scene::{finding_of, pull_request};
 use crate::support::REPO;
-use crate::tree::{Tree, defect};
+use crate::tree::{Tree, defect, injection};
 
-const PEOPLE: [&str; 3] = ["rita", "dana", "sam"];
+/// Threads in which somebody declines at one go.
+const DECLINES_AT_ONCE: usize = 6;
 
 impl Life {
     /// Lets an event happen; returns whether it could.
@@ -22,6 +25,12 @@ impl Life {
             | Kind::Dismiss
             | Kind::CopiedMarker
             | Kind::EditedComment => self.talk(kind, a, b),
+            Kind::Command
+            | Kind::NoCommand
+            | Kind::EditedCommand
+            | Kind::DeletedCommand
+            | Kind::OldComment
+            | Kind::Flood => self.command(event),
             Kind::Replay => !self.old.is_empty(),
             Kind::Wait => {
                 let hours = 1 + a % 10;
@@ -31,6 +40,9 @@ impl Life {
             }
             // A branch whose pull request is closed is nobody's business.
             _ if !self.open => false,
+            Kind::DeclineAll => self.decline_all(a, b),
+            Kind::Rerun => self.rerun(),
+            Kind::Beside => self.beside(a),
             Kind::ForceBack => self.force_back(a),
             Kind::Amend => self.amend(),
             Kind::Rebase => {
@@ -51,6 +63,7 @@ impl Life {
                 github
                     .retarget(REPO, self.host.pr, self.base, "dana")
                     .unwrap();
+                self.raises += 1;
                 true
             }
             Kind::Scramble => {
@@ -74,6 +87,7 @@ impl Life {
             Kind::Reopen if !self.open => {
                 github.reopen(REPO, pr, "dana").unwrap();
                 self.open = true;
+                self.raises += 1;
             }
             Kind::Draft if !self.draft && self.open => {
                 github.set_draft(REPO, pr, true, "dana").unwrap();
@@ -82,6 +96,7 @@ impl Life {
             Kind::Ready if self.draft && self.open => {
                 github.set_draft(REPO, pr, false, "dana").unwrap();
                 self.draft = false;
+                self.raises += 1;
             }
             _ => return false,
         }
@@ -93,6 +108,12 @@ impl Life {
         let mut tree = self.now.tree.clone();
         let done = match kind {
             Kind::Fix => tree.fix(a),
+            Kind::Clean => tree.clean(),
+            Kind::Injection => {
+                self.defects += 1;
+                tree.insert(a, b, &[injection(self.defects)]);
+                true
+            }
             Kind::Shift => {
                 let count = 1 + b % 6;
                 let lines: Vec<String> = (0..count)
@@ -140,7 +161,7 @@ impl Life {
             }
         };
         if done && tree != self.now.tree {
-            self.push(tree, "change");
+            self.push(tree, if a.is_multiple_of(6) { "cory" } else { "dana" });
             return true;
         }
         false
@@ -151,11 +172,11 @@ impl Life {
         self.defects += 1;
         let mut tree = self.now.tree.clone();
         tree.insert(a, b, &[defect(self.defects, a / 3 + b)]);
-        self.push(tree, "more");
+        self.push(tree, "dana");
     }
 
-    fn push(&mut self, tree: Tree, message: &str) {
-        let commit = tree.commit(&self.now.tree, message);
+    fn push(&mut self, tree: Tree, by: &str) {
+        let commit = tree.commit(&self.now.tree, by, "change");
         let sha = self
             .host
             .sim
@@ -166,6 +187,7 @@ impl Life {
             sha,
             tree,
             fork: self.now.fork.clone(),
+            by_cory: self.now.by_cory || by == "cory",
         });
     }
 
@@ -183,6 +205,7 @@ impl Life {
             .push(REPO, "change", &to.sha, "dana")
             .unwrap();
         self.have(to);
+        self.raises += 1;
         is_other
     }
 
@@ -196,10 +219,15 @@ impl Life {
         let github = self.host.sim.github();
         // Two commits of one second with the same contents would be one.
         self.host.advance(std::time::Duration::from_secs(1));
-        let commit = tree.commit(&fork.1, "everything");
+        let commit = tree.commit(&fork.1, "dana", "everything");
         let sha = github.write_commit(REPO, &[&fork.0], &commit).unwrap();
         github.push(REPO, "change", &sha, "dana").unwrap();
-        self.have(Head { sha, tree, fork });
+        self.have(Head {
+            sha,
+            tree,
+            fork,
+            by_cory: false,
+        });
         true
     }
 
@@ -208,7 +236,7 @@ impl Life {
         let (path, line) = base_line(a);
         let before = self.main.1.clone();
         self.main.1.top(path, &line);
-        let commit = self.main.1.commit(&before, "elsewhere");
+        let commit = self.main.1.commit(&before, "dana", "elsewhere");
         let github = self.host.sim.github();
         self.main.0 = github.commit(REPO, "main", &commit).unwrap();
     }
@@ -223,7 +251,11 @@ impl Life {
     }
 
     /// A thread of ours.
-    fn thread(&self, dice: u64, fits: impl Fn(&ThreadView) -> bool) -> Option<ThreadView> {
+    pub(super) fn thread(
+        &self,
+        dice: u64,
+        fits: impl Fn(&ThreadView) -> bool,
+    ) -> Option<ThreadView> {
         let bot = self.host.sim.github().bot();
         let all: Vec<&ThreadView> = self.seen.ours(&bot).filter(|t| fits(t)).collect();
         (!all.is_empty()).then(|| all[dice as usize % all.len()].clone())
@@ -250,13 +282,7 @@ impl Life {
             }
             Kind::Resolve => github.resolve_thread(REPO, first.id, by).unwrap(),
             Kind::Unresolve => github.unresolve_thread(REPO, first.id, by).unwrap(),
-            Kind::Dismiss => {
-                let body = "/mirilla dismiss it is meant to be like this";
-                github.reply(REPO, first.id, by, body).unwrap();
-                if b.is_multiple_of(2) {
-                    github.resolve_thread(REPO, first.id, by).unwrap();
-                }
-            }
+            Kind::Dismiss => self.dismiss(&thread, by, b.is_multiple_of(2)),
             Kind::CopiedMarker => return self.copy_marker(&thread, b),
             _ => {
                 // With the marker left as it was, or without one that counts.
@@ -302,8 +328,77 @@ impl Life {
         }
     }
 
+    /// Declines what a thread of ours is about, and perhaps closes it.
+    fn dismiss(&mut self, thread: &ThreadView, by: &'static str, resolves: bool) {
+        let first = thread.comments[0].id;
+        self.say(by, Some(first), Some(Verb::Dismiss), DISMISSAL);
+        if resolves {
+            let github = self.host.sim.github();
+            github.resolve_thread(REPO, first, by).unwrap();
+        }
+    }
+
+    /// Declines everything that is said, and pushes something, so that it is looked at.
+    fn decline_all(&mut self, a: u64, b: u64) -> bool {
+        let by = ["rita", "dana", "cory"][a as usize % 3];
+        let bot = self.host.sim.github().bot();
+        let ours: Vec<ThreadView> = self.seen.ours(&bot).cloned().collect();
+        let open = ours
+            .iter()
+            .rev()
+            .filter(|thread| thread.comments[0].line.is_some());
+        for thread in open.take(DECLINES_AT_ONCE) {
+            self.dismiss(thread, by, b.is_multiple_of(3));
+            self.touch(&thread.node_id);
+        }
+        let mut tree = self.now.tree.clone();
+        tree.insert(a, b, &[format!("    after_declining_{a}_{b}();")]);
+        self.push(tree, "dana");
+        !ours.is_empty()
+    }
+
+    /// Has the newest check of the head run again.
+    fn rerun(&mut self) -> bool {
+        let of_head = self
+            .seen
+            .checks
+            .iter()
+            .filter(|one| one.head == self.now.sha);
+        let ended = of_head.filter(|one| one.status == "completed").next_back();
+        let Some(check) = ended.map(|one| one.id) else {
+            return false;
+        };
+        self.host
+            .sim
+            .github()
+            .rerun_check(REPO, check, "rita")
+            .unwrap();
+        self.raises += 1;
+        true
+    }
+
+    /// Opens another pull request with the same head, or closes it.
+    fn beside(&mut self, a: u64) -> bool {
+        if self.manner.gate.is_none() {
+            return false;
+        }
+        let github = self.host.sim.github();
+        match self.beside.take() {
+            Some(number) => github.close(REPO, number, "dana").unwrap(),
+            None => {
+                let by = if a.is_multiple_of(2) { "dana" } else { "sam" };
+                let open = OpenPull {
+                    base: "next".to_owned(),
+                    ..OpenPull::new(by, "change", "The same elsewhere")
+                };
+                self.beside = Some(github.open_pull(REPO, open).unwrap());
+            }
+        }
+        true
+    }
+
     /// Remembers how a person left a thread.
-    fn touch(&mut self, node_id: &str) {
+    pub(super) fn touch(&mut self, node_id: &str) {
         let threads = self.host.sim.github().threads(REPO, self.host.pr).unwrap();
         let found = threads.into_iter().find(|t| t.node_id == node_id);
         self.touched.insert(node_id.to_owned(), found.unwrap());

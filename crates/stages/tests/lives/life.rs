@@ -6,19 +6,47 @@ use std::time::Duration;
 
 use mirilla_domain::ids::{Fingerprint, Timestamp};
 use mirilla_domain::money::PicoUsd;
+use mirilla_domain::request::Verb;
+use mirilla_domain::settings::{Gate as Threshold, OnInconclusive};
 use mirilla_ports::MeterSweep as _;
 use mirilla_sim::{OpenPull, Role, ThreadView, WebhookDelivery};
 
+use crate::commands::{BOT, Said, words};
 use crate::coverage::Coverage;
-use crate::event::{Event, Kind};
+use crate::event::{Dice, Event, Kind};
 use crate::invariants::{INVARIANTS, Scene};
 use crate::model::{Mood, speak};
-use crate::scene::{Seen, pull_request};
+use crate::scene::{Seen, passed_since, pull_request};
 use crate::support::{Bend, Ended, Gate, Host, KillAt, REPO, When};
 use crate::tree::{Tree, defect};
 
 /// How many old webhooks are remembered, to come again.
 const OLD_WEBHOOKS: usize = 40;
+/// After so many events somebody has enough of a pull request that nobody reviews.
+const PATIENCE: u64 = 4;
+
+/// How a life is led, by its seed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner {
+    /// What is written about a change that was not read in full; `None` without a gate.
+    pub(super) gate: Option<OnInconclusive>,
+    /// Whether the author of the change may write to the repository.
+    pub(super) author_writes: bool,
+}
+
+impl Manner {
+    fn of(seed: u64) -> Self {
+        let mut dice = Dice::new(seed.wrapping_mul(2).wrapping_add(1) << 8);
+        Self {
+            gate: match dice.roll(4) {
+                0 => Some(OnInconclusive::Block),
+                1 => Some(OnInconclusive::Allow),
+                _ => None,
+            },
+            author_writes: dice.roll(2) == 0,
+        }
+    }
+}
 
 /// What was found wrong.
 #[derive(Debug)]
@@ -29,15 +57,18 @@ pub(crate) struct Wrong {
 
 /// A head the branch had.
 #[derive(Debug, Clone)]
-pub(super) struct Head {
-    pub(super) sha: String,
-    pub(super) tree: Tree,
+pub(crate) struct Head {
+    pub(crate) sha: String,
+    pub(crate) tree: Tree,
     /// Where it forked from, and what stood there.
-    pub(super) fork: (String, Tree),
+    pub(crate) fork: (String, Tree),
+    /// Whether one of its commits is somebody else's than the author's.
+    pub(crate) by_cory: bool,
 }
 
 /// A life so far.
 pub(crate) struct Life {
+    pub(super) manner: Manner,
     pub(super) host: Host,
     bend: Bend,
     bot: String,
@@ -52,6 +83,19 @@ pub(crate) struct Life {
     pub(super) touched: BTreeMap<String, ThreadView>,
     pub(super) edited: BTreeMap<u64, Option<Fingerprint>>,
     pub(super) twins: BTreeSet<u64>,
+    /// What people and bots said.
+    pub(super) said: Vec<Said>,
+    /// How many of it were there when all was done last.
+    pub(super) looked_at: usize,
+    /// Whether reviews are off, by what people said until then.
+    pub(super) paused: bool,
+    paused_steps: u64,
+    /// How many reasons there were to read a head again.
+    pub(super) raises: u64,
+    /// The other open pull request with the same head.
+    pub(super) beside: Option<u64>,
+    /// Whether all was done after the last event.
+    pub(super) is_settled: bool,
     pub(super) outbox: Vec<WebhookDelivery>,
     pub(super) old: Vec<WebhookDelivery>,
     /// Whether somebody has to look for heads that were not announced.
@@ -71,6 +115,7 @@ impl Life {
         let mut tree = main.clone();
         tree.insert(0, 5, &[defect(1, 0)]);
         tree.insert(1, 8, &[defect(2, 9)]);
+        let manner = Manner::of(seed);
         let pull = OpenPull::new("dana", "change", "A change");
         let mut host = Host::open(&main.texts(), &tree.texts(), "change", pull);
         host.idle = Duration::from_secs(50);
@@ -81,10 +126,20 @@ impl Life {
             // Used up within a day of a busy life.
             host.policy.repository_day_usd = PicoUsd::parse("0.60").unwrap();
         }
+        if let Some(on_inconclusive) = manner.gate {
+            host.policy.gate = Threshold::High;
+            host.policy.on_inconclusive = on_inconclusive;
+            host.policy.trusted_bases = vec!["next".to_owned()];
+        }
         let github = host.sim.github();
         let tip = github.tip(REPO, "main").unwrap();
-        github.push(REPO, "release", &tip, "rita").unwrap();
-        for (login, role) in [("rita", Role::Write), ("sam", Role::None)] {
+        for branch in ["release", "next"] {
+            github.push(REPO, branch, &tip, "rita").unwrap();
+        }
+        let author = manner.author_writes.then_some(("dana", Role::Write));
+        let writers = ["rita", "cory", BOT].map(|login| (login, Role::Write));
+        let roles = writers.into_iter().chain([("sam", Role::None)]);
+        for (login, role) in roles.chain(author) {
             github.set_role(REPO, login, role).unwrap();
         }
         let mood = Arc::default();
@@ -93,8 +148,10 @@ impl Life {
             sha: github.tip(REPO, "change").unwrap(),
             tree,
             fork: (tip.clone(), main.clone()),
+            by_cory: false,
         };
         let mut life = Self {
+            manner,
             bend,
             bot: github.bot(),
             mood,
@@ -108,7 +165,14 @@ impl Life {
             touched: BTreeMap::new(),
             edited: BTreeMap::new(),
             twins: BTreeSet::new(),
-            outbox: host.deliveries(),
+            said: Vec::new(),
+            looked_at: 0,
+            paused: false,
+            paused_steps: 0,
+            raises: 0,
+            beside: None,
+            is_settled: true,
+            outbox: github.take_deliveries(),
             old: Vec::new(),
             lost: false,
             silent_steps: 0,
@@ -119,7 +183,7 @@ impl Life {
         };
         life.deliver(&Arc::new(Gate::open())).await;
         life.quiet().await;
-        life.seen = Seen::look(&life.host, &life.now.sha, life.base).await;
+        life.seen = life.look().await;
         life.coverage.lives = 1;
         life
     }
@@ -130,6 +194,9 @@ impl Life {
         let mut before = self.seen.clone();
         self.silent_steps = self.silent_steps.saturating_sub(1);
         self.mood.lock().unwrap().silent = self.silent_steps > 0;
+        let paused_before = self.paused && self.is_settled;
+        let said_before = self.said.len();
+        self.lose_patience(event);
         if self.happen(event) {
             *self.coverage.happened.entry(event.kind).or_default() += 1;
         }
@@ -139,7 +206,7 @@ impl Life {
                 thread.clone_from(left);
             }
         }
-        self.outbox.extend(self.host.deliveries());
+        self.outbox.extend(self.host.sim.github().take_deliveries());
         self.arrange_webhooks(event);
         let armed = self.arm(event);
         self.run(event).await;
@@ -157,7 +224,22 @@ impl Life {
         } else {
             None
         };
-        self.seen = Seen::look(&self.host, &self.now.sha, self.base).await;
+        self.seen = self.look().await;
+        if event.settles && self.is_check_running() {
+            // Whatever was lost on the way, the sweeper brings it to its end.
+            self.host.advance(Duration::from_secs(120));
+            self.lost = true;
+            self.quiet().await;
+            self.seen = self.look().await;
+        }
+        self.is_settled = event.settles;
+        if event.settles {
+            self.learn_whether_paused();
+        }
+        let passed = passed_since(&self.host, &before, &self.seen).await;
+        let ran = self.host.ran();
+        let shown = self.mood.lock().unwrap().shown.clone();
+        let turned = self.said[said_before..].iter().any(Said::turns);
         self.coverage.reviews += (self.seen.reviews.len() - reviews) as u64;
         let complaints: Vec<String> = self
             .host
@@ -174,7 +256,19 @@ impl Life {
             before: &before,
             now: &self.seen,
             head: &self.now.sha,
+            base: self.base,
+            heads: &self.heads,
+            open: self.open,
             reviewable: self.open && !self.draft,
+            paused_throughout: paused_before && !turned,
+            paused: self.paused,
+            beside: self.beside,
+            gate: self.manner.gate,
+            passed: &passed,
+            shown: &shown,
+            said: &self.said,
+            ran: &ran,
+            raises: self.raises,
             settled: event.settles,
             touched: &self.touched,
             edited: &self.edited,
@@ -195,6 +289,33 @@ impl Life {
             }
         }
         Ok(())
+    }
+
+    async fn look(&self) -> Seen {
+        let heads = match self.manner.gate {
+            Some(_) => self.heads.iter().map(|head| head.sha.clone()).collect(),
+            // Of one head it can be seen that there are no checks.
+            None => BTreeSet::from([self.now.sha.clone()]),
+        };
+        let at = (self.now.sha.as_str(), self.base);
+        Seen::look(&self.host, at, &heads, &self.said).await
+    }
+
+    fn is_check_running(&self) -> bool {
+        let mut checks = self.seen.checks.iter();
+        checks.any(|check| check.status != "completed")
+    }
+
+    /// Has reviews begin again if they were off for long.
+    fn lose_patience(&mut self, event: Event) {
+        self.paused_steps = match &self.seen.record {
+            Some(record) if record.paused => self.paused_steps + 1,
+            _ => 0,
+        };
+        if self.paused_steps > PATIENCE && self.open {
+            let verb = Verb::Resume;
+            self.say("rita", None, Some(verb), &words(verb, event.b));
+        }
     }
 
     fn unfired(&self) -> usize {
@@ -241,7 +362,12 @@ impl Life {
     async fn deliver(&mut self, gate: &Arc<Gate>) {
         for delivery in std::mem::take(&mut self.outbox) {
             self.host.deliver(gate, &delivery).await;
-            self.old.push(delivery);
+            // What the forge tells of our own doing asks for nothing.
+            let asks = delivery.action.as_deref() == Some("rerequested")
+                || ["pull_request", "issue_comment"].contains(&delivery.event.as_str());
+            if asks {
+                self.old.push(delivery);
+            }
         }
         let excess = self.old.len().saturating_sub(OLD_WEBHOOKS);
         self.old.drain(..excess);

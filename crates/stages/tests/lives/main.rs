@@ -17,8 +17,10 @@
     reason = "test code"
 )]
 
+mod commands;
 mod coverage;
 mod event;
+mod gate;
 mod happen;
 mod invariants;
 mod life;
@@ -36,8 +38,8 @@ use support::Bend;
 
 /// Events in a life.
 const EVENTS: usize = 50;
-/// Lives of a run that is not told how many: what fits beside the other tests (docs/PERFORMANCE.md).
-const LIVES: u64 = 32;
+/// Lives of a run that is not told how many (docs/PERFORMANCE.md says what they take).
+const LIVES: u64 = 200;
 /// Lives within which a poster with a defect has to be noticed.
 const LIVES_OF_A_MUTANT: u64 = 20;
 
@@ -119,6 +121,13 @@ fn a_poster_that_writes_again_after_a_lost_answer_is_noticed() {
         "one open thread for a defect",
         "one review for a job",
     ];
+    assert!(expected.contains(&failed.invariant), "{failed}");
+}
+
+#[test]
+fn a_poster_that_lets_authors_decline_is_noticed() {
+    let failed = noticed(Bend::LetsAuthorsDecline);
+    let expected = ["no pass that is forbidden", "authors decline nothing"];
     assert!(expected.contains(&failed.invariant), "{failed}");
 }
 

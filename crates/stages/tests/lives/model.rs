@@ -1,5 +1,6 @@
 //! The model of this world: it finds what is called a bug on added lines, in the mood it is in.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use mirilla_sim::{Messages, Otherwise, Prompt, Scripted, SimFinding};
@@ -12,6 +13,8 @@ pub(crate) struct Mood {
     pub(crate) miscounts: bool,
     pub(crate) harsher: bool,
     pub(crate) two_on_a_line: bool,
+    /// Files and lines that it was shown, ever.
+    pub(crate) shown: BTreeSet<(String, String)>,
 }
 
 /// Lets the model speak in the mood that `mood` holds at the time.
@@ -22,8 +25,9 @@ pub(crate) fn speak(messages: &Messages, mood: &Arc<Mutex<Mood>>) {
         "the change",
         |_| true,
         move |prompt| {
-            let mood = mood.lock().unwrap().clone();
-            Scripted::findings("What stands out.", findings(prompt, &mood))
+            let mut mood = mood.lock().unwrap();
+            let found = findings(prompt, &mut mood);
+            Scripted::findings("What stands out.", found)
         },
     );
 }
@@ -35,11 +39,19 @@ pub(crate) fn number_in(text: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-fn findings(prompt: &Prompt, mood: &Mood) -> Vec<SimFinding> {
+/// Returns what a comment of ours, or a finding, says it is about: a defect, or the second thing on its line.
+pub(crate) fn subject_in(text: &str) -> Option<(u64, bool)> {
+    let second = || {
+        let (_, after) = text.split_once("The answer of call ")?;
+        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+        Some((digits.parse().ok()?, true))
+    };
+    let first = number_in(text).map(|number| (number, false));
+    first.or_else(second)
+}
+
+fn findings(prompt: &Prompt, mood: &mut Mood) -> Vec<SimFinding> {
     let mut found = Vec::new();
-    if mood.silent {
-        return found;
-    }
     let text = prompt.text();
     let mut path = String::new();
     for line in text.lines() {
@@ -53,6 +65,10 @@ fn findings(prompt: &Prompt, mood: &Mood) -> Vec<SimFinding> {
         let Some((number, code)) = added(line) else {
             continue;
         };
+        mood.shown.insert((path.clone(), code.trim().to_owned()));
+        if mood.silent {
+            continue;
+        }
         for call in code.split("bug_").skip(1) {
             let name = call.split('(').next().unwrap_or_default();
             let mut parts = name.split('_');

@@ -12,8 +12,10 @@ use mirilla_domain::plan::Plan;
 use mirilla_domain::review::Review;
 use mirilla_domain::snapshot::Keys;
 use mirilla_ports::{Artifacts as _, Ledger as _, Meter as _};
-use mirilla_sim::{ReviewView, ThreadView};
+use mirilla_sim::{CheckView, IssueCommentView, ReviewView, ThreadView};
 
+use crate::commands::Said;
+use crate::gate::Passed;
 use crate::support::{Host, REPO, marker_key};
 
 /// Largest file that is read here.
@@ -34,6 +36,13 @@ pub(crate) struct Seen {
     pub(crate) reviews: Vec<ReviewView>,
     /// All threads.
     pub(crate) threads: Vec<ThreadView>,
+    /// The conversation.
+    pub(crate) talk: Vec<IssueCommentView>,
+    /// Checks of every head there was, oldest first for each.
+    pub(crate) checks: Vec<CheckView>,
+    /// Comments of people with a reaction of ours.
+    pub(crate) obeyed: BTreeSet<u64>,
+    pub(crate) record: Option<PullRequestRecord>,
     pub(crate) jobs: BTreeMap<JobId, Job>,
     pub(crate) live: Option<LiveJob>,
     /// Purses with what is taken from them and what may be.
@@ -66,8 +75,13 @@ pub(crate) fn job_of(place: &PullRequestRef, body: &str) -> Option<ReviewMarker>
 }
 
 impl Seen {
-    /// Looks at a host whose pull request has this head and base.
-    pub(crate) async fn look(host: &Host, head: &str, base: &str) -> Self {
+    /// Looks at a host whose pull request has this head and base, had these heads, and on which this was said.
+    pub(crate) async fn look(
+        host: &Host,
+        (head, base): (&str, &str),
+        heads: &BTreeSet<String>,
+        said: &[Said],
+    ) -> Self {
         let github = host.sim.github();
         let bot = github.bot();
         let reviews = github.reviews(REPO, host.pr).unwrap();
@@ -82,12 +96,24 @@ impl Seen {
         }
         let record = ledger.pull_request(&place).await.unwrap();
         let live = live(host, record.as_ref(), head, base).await;
+        let checks = heads
+            .iter()
+            .flat_map(|head| github.check_runs(REPO, head).unwrap());
+        let answered = |one: &&Said| {
+            let reactions = github.reactions(REPO, one.id).unwrap();
+            reactions.iter().any(|(by, _)| *by == bot)
+        };
+        let there = said.iter().filter(|one| !one.gone);
         if let Some(live) = &live {
             jobs.insert(live.job.id.clone(), live.job.clone());
         }
         Self {
             reviews: reviews.into_iter().filter(|r| r.author == bot).collect(),
             threads: github.threads(REPO, host.pr).unwrap(),
+            talk: github.comments(REPO, host.pr).unwrap(),
+            checks: checks.collect(),
+            obeyed: there.filter(answered).map(|one| one.id).collect(),
+            record,
             live,
             purses: purses(host, &place, jobs.keys()).await,
             jobs,
@@ -117,6 +143,12 @@ async fn live(
         generation: record?.generation,
     };
     let job = host.ledger().job(&key.id()).await.unwrap()?;
+    let (review, plan) = written(host, &job).await;
+    Some(LiveJob { job, review, plan })
+}
+
+/// What was found for a job, and what was decided to post.
+async fn written(host: &Host, job: &Job) -> (Option<Review>, Option<Plan>) {
     let artifacts = host.artifacts();
     let review = artifacts
         .get(&Keys::findings(&job.id, job.attempt), LIMIT_BYTES)
@@ -126,11 +158,39 @@ async fn live(
         .get(&Keys::kept(&job.id, job.attempt, "plan.json"), LIMIT_BYTES)
         .await
         .ok();
-    Some(LiveJob {
-        review: review.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
-        plan: plan.map(|bytes| serde_json::from_slice(&bytes).unwrap()),
-        job,
-    })
+    (
+        review.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
+        plan.map(|bytes| serde_json::from_slice(&bytes).unwrap()),
+    )
+}
+
+/// Returns the checks that pass and did not before, with what their jobs were posted from.
+pub(crate) async fn passed_since(host: &Host, before: &Seen, now: &Seen) -> Vec<Passed> {
+    let passes = |one: &&CheckView| one.conclusion.as_deref() == Some("success");
+    let known: BTreeSet<u64> = before
+        .checks
+        .iter()
+        .filter(passes)
+        .map(|one| one.id)
+        .collect();
+    let new = now.checks.iter().filter(passes);
+    let mut all = Vec::new();
+    for check in new.filter(|one| !known.contains(&one.id)) {
+        let job = JobId::parse(&check.external_id).ok();
+        let job = job.and_then(|id| now.jobs.get(&id)).cloned();
+        let (review, plan) = match &job {
+            Some(job) => written(host, job).await,
+            None => (None, None),
+        };
+        let check = check.clone();
+        all.push(Passed {
+            check,
+            job,
+            review,
+            plan,
+        });
+    }
+    all
 }
 
 async fn purses<'j>(

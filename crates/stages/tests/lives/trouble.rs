@@ -5,7 +5,7 @@ use mirilla_sim::{Fault, Sim};
 const CREATE: &str = "POST /repos/{o}/{r}/pulls/{n}/reviews";
 
 /// Calls that the stages make to the forge.
-const ROUTES: [&str; 9] = [
+const ROUTES: [&str; 14] = [
     "POST /app/installations/{id}/access_tokens",
     "GET /repos/{o}/{r}/pulls/{n}",
     "GET /repos/{o}/{r}/pulls/{n}/reviews",
@@ -15,6 +15,11 @@ const ROUTES: [&str; 9] = [
     "POST /graphql",
     CREATE,
     "PUT /repos/{o}/{r}/pulls/{n}/reviews/{id}",
+    "GET /repos/{o}/{r}/issues/comments/{id}",
+    "GET /repos/{o}/{r}/collaborators/{user}/permission",
+    "POST /repos/{o}/{r}/issues/comments/{id}/reactions",
+    "POST /repos/{o}/{r}/check-runs",
+    "PATCH /repos/{o}/{r}/check-runs/{id}",
 ];
 
 /// Every fault by name, for the count at the end.

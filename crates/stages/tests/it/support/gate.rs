@@ -35,6 +35,8 @@ pub(crate) enum Bend {
     WritesAgain,
     /// The last comment of a review is not written.
     DropsAComment,
+    /// It takes nobody for an author, so that authors decline what was found in their own change.
+    LetsAuthorsDecline,
 }
 
 /// Every port call of a process passes here.

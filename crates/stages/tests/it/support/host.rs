@@ -241,6 +241,16 @@ impl Host {
         github.grant(self.installation, permission, level).unwrap();
     }
 
+    /// How every message, webhook and run ended so far: whose it was, and the code that says how.
+    pub(crate) fn ran(&self) -> Vec<(JobId, &'static str)> {
+        let seen = self.seen.lock().unwrap();
+        let of = |(about, signal): &(About, Signal)| match signal {
+            Signal::Ran { reason, .. } => Some((about.job.clone()?, *reason)),
+            _ => None,
+        };
+        seen.iter().filter_map(of).collect()
+    }
+
     /// The same, but the installation did not grant writing.
     pub(crate) fn without_write_permission(story: Story) -> Self {
         let host = Self::new(story);

@@ -310,7 +310,14 @@ impl<P: ForgeRead> ForgeRead for Gated<&P> {
         repo: &RepoName,
         id: &PullRequestRef,
     ) -> Result<PullRequest, ForgeError> {
-        pass!(self, "forge.pull_request", self.port.pull_request(repo, id))
+        let found = pass!(self, "forge.pull_request", self.port.pull_request(repo, id))?;
+        Ok(match self.gate.bend() {
+            Bend::LetsAuthorsDecline => PullRequest {
+                author: None,
+                ..found
+            },
+            _ => found,
+        })
     }
     async fn diff(&self, pull_request: &PullRequest) -> Result<FetchedDiff, ForgeError> {
         pass!(self, "forge.diff", self.port.diff(pull_request))
@@ -385,11 +392,18 @@ impl<P: ForgeRead> ForgeRead for Gated<&P> {
         repo: &RepoName,
         pr: PrNumber,
     ) -> Result<ChangeAuthors, ForgeError> {
-        pass!(
+        let found = pass!(
             self,
             "forge.change_authors",
             self.port.change_authors(repo, pr)
-        )
+        )?;
+        Ok(match self.gate.bend() {
+            Bend::LetsAuthorsDecline => ChangeAuthors {
+                logins: Vec::new(),
+                ..found
+            },
+            _ => found,
+        })
     }
     async fn may_write(&self, repo: &RepoName, who: &Account) -> Result<bool, ForgeError> {
         pass!(self, "forge.may_write", self.port.may_write(repo, who))
