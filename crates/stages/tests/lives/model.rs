@@ -39,7 +39,8 @@ pub(crate) fn number_in(text: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// Returns what a comment of ours, or a finding, says it is about: a defect, or the second thing on its line.
+/// Returns what a comment of ours, or a finding, says it is about: a defect, the second thing on its
+/// line, or a line that speaks to the reviewer.
 pub(crate) fn subject_in(text: &str) -> Option<(u64, bool)> {
     let second = || {
         let (_, after) = text.split_once("The answer of call ")?;
@@ -47,7 +48,12 @@ pub(crate) fn subject_in(text: &str) -> Option<(u64, bool)> {
         Some((digits.parse().ok()?, true))
     };
     let first = number_in(text).map(|number| (number, false));
-    first.or_else(second)
+    // Of what the fixed checks say about its lines, all is one.
+    let fixed = || {
+        text.contains("Text addressed to a reviewer")
+            .then_some((0, false))
+    };
+    first.or_else(second).or_else(fixed)
 }
 
 fn findings(prompt: &Prompt, mood: &mut Mood) -> Vec<SimFinding> {
