@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::sentinels::Sentinels;
+use crate::server::{Reply, Request, Transport};
+
 /// One call a simulated API received, in order of arrival.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
@@ -28,6 +31,28 @@ pub struct Call {
     pub bytes: usize,
     /// Bytes of the request's body.
     pub request_bytes: usize,
+}
+
+/// What a call identified itself with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told {
+    /// The kind of its token; see [`Call::token_kind`].
+    pub(crate) kind: &'static str,
+    /// Whether that may push.
+    pub(crate) may_push: bool,
+}
+
+impl Told {
+    /// A call without a token.
+    pub(crate) const NOTHING: Self = Self::of("none");
+
+    /// A token of which nobody asks whether it may push.
+    pub(crate) const fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            may_push: false,
+        }
+    }
 }
 
 /// Something a test must not leave unexplained.
@@ -94,6 +119,50 @@ impl CallLog {
     /// Adds a call.
     pub(crate) fn record(&self, call: Call) {
         self.lock().calls.push(call);
+    }
+
+    /// Adds the answer to a request.
+    pub(crate) fn answered(
+        &self,
+        request: &Request,
+        route: &str,
+        told: Told,
+        reply: &Reply,
+    ) {
+        let path = if request.query.is_empty() {
+            request.path.clone()
+        } else {
+            format!("{}?{}", request.path, request.query)
+        };
+        self.record(Call {
+            method: request.method.clone(),
+            route: route.to_owned(),
+            path,
+            status: if reply.transport == Transport::Dropped {
+                0
+            } else {
+                reply.status
+            },
+            token_kind: told.kind,
+            may_push: told.may_push,
+            mutates: route == "POST /graphql"
+                && memchr::memmem::find(&request.body, b"mutation").is_some(),
+            bytes: reply.body.len(),
+            request_bytes: request.body.len(),
+        });
+    }
+
+    /// Searches a request's address and body for secrets that must not be there.
+    pub(crate) fn search_for_secrets(&self, request: &Request, sentinels: &Sentinels) {
+        let places = [
+            request.path.as_bytes(),
+            request.query.as_bytes(),
+            &request.body,
+        ];
+        if places.iter().any(|place| sentinels.found_in(place)) {
+            let what = format!("in {} {}", request.method, request.path);
+            self.problem(Problem::Leak(what));
+        }
     }
 
     /// Adds a problem.

@@ -86,6 +86,18 @@ impl Fault {
         }
     }
 
+    /// Returns a fault that answers with a status and a proxy's page in HTML.
+    pub fn proxy_page(code: u16) -> Self {
+        Self::Status {
+            code,
+            headers: vec![("content-type".to_owned(), "text/html".to_owned())],
+            body: format!(
+                "<html>\r\n<head><title>{code}</title></head>\r\n<body>\r\n<center><h1>{code}</h1>\
+                 </center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+            ),
+        }
+    }
+
     /// Returns a fault that runs `hook` before the call is handled.
     pub fn before(hook: impl FnOnce() + Send + 'static) -> Self {
         Self::Before(Box::new(hook))

@@ -17,19 +17,17 @@ use tempfile::TempDir;
 use crate::calls::{Call, CallLog, Problem};
 use crate::clock::SimClock;
 use crate::faults::Faults;
+use crate::late::LateWrites;
 use crate::sentinels::Sentinels;
 
 mod anchors;
 mod arrange;
 mod auth;
-mod diff;
 mod errors;
-mod git;
 mod graphql;
 mod http;
 mod limits;
 mod options;
-mod path;
 mod registering;
 mod render;
 mod routes;
@@ -39,8 +37,6 @@ mod webhooks;
 mod world;
 
 pub use arrange::{InstallOptions, OpenPull, RepoOptions};
-pub use diff::Side;
-pub use git::{Change, Commit, GitError};
 pub use options::{
     AppOptions, GithubOptions, HookEncoding, Limits, OutdatedLine, RetryAfter, Wording,
 };
@@ -49,13 +45,12 @@ pub use view::{
     ThreadView,
 };
 pub use webhooks::{WebhookDelivery, hook_signature};
-pub use world::{AccountKind, Role, StateError};
+pub use world::{AccountKind, Role};
 
 pub use http::route_names;
 pub(crate) use http::{Codeload, Front};
 pub(crate) use registering::Website;
 
-use http::Late;
 use render::{Show, Urls};
 use world::World;
 
@@ -74,7 +69,7 @@ struct Inner {
     log: CallLog,
     urls: OnceLock<Urls>,
     world: Mutex<World>,
-    late: Mutex<Vec<Late>>,
+    late: LateWrites,
     usage: Mutex<limits::Usage>,
     // Dropped after the world, whose git processes work in it.
     dir: TempDir,
@@ -109,7 +104,7 @@ impl Github {
             log: CallLog::default(),
             urls: OnceLock::new(),
             world: Mutex::new(world),
-            late: Mutex::new(Vec::new()),
+            late: LateWrites::default(),
             usage: Mutex::new(limits::Usage::default()),
             dir: tempfile::Builder::new().prefix("sim-github-").tempdir()?,
         })))
@@ -203,14 +198,7 @@ impl Github {
     pub(crate) fn problems(&self) -> Vec<Problem> {
         let mut problems = self.0.log.take_problems();
         problems.extend(self.0.faults.unfired().into_iter().map(Problem::Unconsumed));
-        let late = self.0.late.lock().unwrap_or_else(PoisonError::into_inner);
-        problems.extend(late.iter().map(|late| {
-            Problem::Unconsumed(format!(
-                "the landing of {} {}",
-                late.request.method, late.request.path
-            ))
-        }));
-        drop(late);
+        problems.extend(self.0.late.waiting().into_iter().map(Problem::Unconsumed));
         problems.extend(self.unread().into_iter().map(Problem::Unread));
         problems
     }

@@ -1,4 +1,4 @@
-//! A strict GitHub and a strict Messages API on loopback, for the demo and the tests.
+//! A strict GitHub, a strict GitLab and a strict Messages API on loopback, for the demo and the tests.
 //!
 //! [`Sim::start`] opens the simulated services. Tests and the demo arrange the world through a
 //! state API, point the production clients at the URLs, and read back what a person would see.
@@ -35,21 +35,36 @@
 
 mod calls;
 mod clock;
+mod diff;
 mod faults;
+mod git;
 mod github;
+mod gitlab;
+mod json;
+mod late;
 mod messages;
+mod path;
 mod sentinels;
 mod server;
 mod sim;
+mod state;
 
 pub use calls::{Call, Problem, Problems};
 pub use clock::SimClock;
+pub use diff::Side;
 pub use faults::{Fault, Faults, Hook};
+pub use git::{Change, Commit, GitError};
 pub use github::{
-    AccountKind, AppOptions, Change, CheckView, CommentView, Commit, FileView, GitError, Github,
-    GithubOptions, HookEncoding, InstallOptions, IssueCommentView, Limits, LineView, OpenPull,
-    OutdatedLine, PullRequestPage, RepoOptions, RetryAfter, ReviewView, Role, Side, StateError,
-    ThreadView, WebhookDelivery, Wording, hook_signature, route_names,
+    AccountKind, AppOptions, CheckView, CommentView, FileView, Github, GithubOptions, HookEncoding,
+    InstallOptions, IssueCommentView, Limits, LineView, OpenPull, OutdatedLine, PullRequestPage,
+    RepoOptions, RetryAfter, ReviewView, Role, ThreadView, WebhookDelivery, Wording,
+    hook_signature, route_names,
+};
+pub use gitlab::{
+    Access, DiscussionView, Gitlab, GitlabDelivery, GitlabFeature, GitlabLimits, GitlabOptions,
+    GitlabVersion, HookOptions, HookTimes, MergeRequestPage, MisplacedDrafts, NotePlace, NoteView,
+    OpenMerge, ProjectOptions, RateHeaders, Scope, StatusView, Visibility, gitlab_feature_table,
+    gitlab_route_names, gitlab_signature,
 };
 pub use messages::{
     Charged, Messages, MessagesOptions, ModelCall, ModelUsage, Otherwise, Prompt, Scripted,
@@ -57,6 +72,7 @@ pub use messages::{
 };
 pub use sentinels::Sentinels;
 pub use sim::{Sim, SimError, SimOptions};
+pub use state::StateError;
 
 /// The private key of the simulated App, PEM (PKCS#1): made up, of no use anywhere else.
 pub const TEST_APP_KEY: &str = include_str!("../keys/test-app-key.pem");

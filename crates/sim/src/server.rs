@@ -28,6 +28,8 @@ use futures_util::stream;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use crate::git::GitError;
+
 mod connection;
 
 use connection::{Accepting, Switch};
@@ -144,6 +146,19 @@ impl Reply {
     pub(crate) fn travelling(mut self, transport: Transport) -> Self {
         self.transport = transport;
         self
+    }
+}
+
+impl From<GitError> for Reply {
+    fn from(error: GitError) -> Self {
+        // Only a broken set-up gets here; the text is for whoever debugs the test.
+        let source = std::error::Error::source(&error)
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        Self::json(
+            500,
+            &serde_json::json!({ "message": format!("{error} {source}") }),
+        )
     }
 }
 

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use crate::calls::{CallLog, Problem, Problems};
 use crate::clock::SimClock;
 use crate::github::{Codeload, Front, Github, GithubOptions, Website};
+use crate::gitlab::{Gitlab, GitlabOptions};
 use crate::messages::{Messages, MessagesOptions};
 use crate::sentinels::Sentinels;
 use crate::server::{Api, Reply, Request, Shell};
@@ -20,6 +21,8 @@ pub struct SimOptions {
     pub start_at: Option<DateTime<Utc>>,
     /// The simulated GitHub.
     pub github: GithubOptions,
+    /// The simulated GitLab.
+    pub gitlab: GitlabOptions,
     /// The simulated Messages API.
     pub messages: MessagesOptions,
 }
@@ -40,6 +43,7 @@ pub struct Sim {
     clock: SimClock,
     sentinels: Sentinels,
     github: Github,
+    gitlab: Gitlab,
     messages: Messages,
     trap: OnceLock<(String, CallLog)>,
     shell: Shell,
@@ -65,6 +69,10 @@ impl Sim {
             .serve(Arc::new(Website(github.clone())))
             .map_err(SimError::Setup)?;
         github.set_addresses(front, codeload, website);
+        let gitlab = Gitlab::new(options.gitlab, clock.clone(), sentinels.clone())
+            .map_err(SimError::Setup)?;
+        let addr = shell.serve(gitlab.api()).map_err(SimError::Setup)?;
+        gitlab.set_addr(addr);
         let messages = Messages::new(options.messages, clock.clone(), sentinels.clone());
         let addr = shell.serve(messages.api()).map_err(SimError::Setup)?;
         messages.set_addr(addr);
@@ -72,6 +80,7 @@ impl Sim {
             clock,
             sentinels,
             github,
+            gitlab,
             messages,
             trap: OnceLock::new(),
             shell,
@@ -91,6 +100,16 @@ impl Sim {
     /// Returns the base of GitHub's REST API, without a slash at the end.
     pub fn github_api_url(&self) -> String {
         self.github.api_url()
+    }
+
+    /// Returns the simulated GitLab.
+    pub fn gitlab(&self) -> &Gitlab {
+        &self.gitlab
+    }
+
+    /// Returns the base of GitLab's REST API, without a slash at the end.
+    pub fn gitlab_api_url(&self) -> String {
+        self.gitlab.api_url()
     }
 
     /// Returns the simulated Messages API.
@@ -122,6 +141,7 @@ impl Sim {
     /// Ends the run: everything that was wrong, or that nobody looked at, is an error.
     pub fn finish(self) -> Result<(), Problems> {
         let mut problems: Vec<Problem> = self.github.problems();
+        problems.extend(self.gitlab.problems());
         problems.extend(self.messages.problems());
         if let Some((_, log)) = self.trap.get() {
             problems.extend(log.take_problems());
@@ -138,6 +158,7 @@ impl Drop for Sim {
     fn drop(&mut self) {
         // Hooks may hold the simulator itself, which would then never be freed.
         self.github.faults().clear();
+        self.gitlab.faults().clear();
         self.messages.clear();
     }
 }

@@ -4,10 +4,10 @@
 //! in a sentence without the name of the comment at fault:
 //! <https://docs.github.com/rest/pulls/reviews#create-a-review-for-a-pull-request>
 
-use super::diff::{Diff, FileDiff, Side, Spot};
-use super::git::GitError;
 use super::options::Wording;
 use super::world::{Anchor, Place, Pull, Repo, ReviewComment};
+use crate::diff::{Diff, FileDiff, Side, Spot};
+use crate::git::{GitError, carry};
 
 /// Where a caller wants a comment to be.
 #[derive(Debug, Clone, Default)]
@@ -155,14 +155,20 @@ pub(crate) fn current(
     };
     let follow = |place: Place| -> Result<Option<(Place, Spot)>, GitError> {
         let line = match place.side {
-            Side::Right => carry(repo, &comment.commit, &pull.head, &anchor.path, place.line)?,
+            Side::Right => carry(
+                &repo.git,
+                &comment.commit,
+                &pull.head,
+                &anchor.path,
+                place.line,
+            )?,
             Side::Left if comment.commit == pull.head && comment.base == base => Some(place.line),
             Side::Left => {
                 let from = repo.git.merge_base(&comment.base, &comment.commit)?;
                 let to = repo.git.merge_base(&base, &pull.head)?;
                 let path = file.old_path.as_ref().unwrap_or(&anchor.path);
                 match (from, to) {
-                    (Some(from), Some(to)) => carry(repo, &from, &to, path, place.line)?,
+                    (Some(from), Some(to)) => carry(&repo.git, &from, &to, path, place.line)?,
                     _ => None,
                 }
             }
@@ -202,48 +208,4 @@ pub(crate) fn current(
         position: Some(spot.position),
         outdated: false,
     })
-}
-
-/// Carries a line number of a path from one commit to another; `None` if the line was changed.
-fn carry(
-    repo: &Repo,
-    from: &str,
-    to: &str,
-    path: &[u8],
-    line: u64,
-) -> Result<Option<u64>, GitError> {
-    if from == to {
-        return Ok(Some(line));
-    }
-    let changes = repo.git.line_map(from, to, path)?;
-    let Some(file) = changes.file(path) else {
-        return Ok(Some(line));
-    };
-    if file.letter != b'M' {
-        return Ok(None);
-    }
-    let (mut added, mut removed) = (0_u64, 0_u64);
-    for hunk in &file.hunks {
-        if hunk.lines.iter().any(|changed| changed.old == Some(line)) {
-            return Ok(None);
-        }
-        if hunk.old_start > line
-            || (hunk.old_start == line && hunk.lines.iter().all(|l| l.old.is_none()))
-        {
-            break;
-        }
-        let count = |new: bool| {
-            let lines = hunk.lines.iter().filter(|l| {
-                if new {
-                    l.new.is_some()
-                } else {
-                    l.old.is_some()
-                }
-            });
-            u64::try_from(lines.count()).unwrap_or(u64::MAX)
-        };
-        added = added.saturating_add(count(true));
-        removed = removed.saturating_add(count(false));
-    }
-    Ok(Some(line.saturating_add(added).saturating_sub(removed)))
 }

@@ -4,7 +4,6 @@
 
 use serde_json::{Value, json};
 
-use super::git::GitError;
 use super::options::GithubOptions;
 use crate::server::Reply;
 
@@ -131,14 +130,4 @@ pub(crate) fn secondary_limit(options: &GithubOptions) -> Reply {
                         blocked from content creation. Please retry your request again later.",
         }),
     )
-}
-
-impl From<GitError> for Reply {
-    fn from(error: GitError) -> Self {
-        // Only a broken set-up gets here; the text is for whoever debugs the test.
-        let source = std::error::Error::source(&error)
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        basic(500, &format!("{error} {source}"))
-    }
 }

@@ -1,16 +1,13 @@
 //! From a request to an answer: route, faults, credential, limits, handler, headers.
 
-use std::sync::PoisonError;
-
 use sha2::{Digest as _, Sha256};
 
 use super::auth::{Caller, identify};
 use super::errors::not_found;
-use super::path::decode;
 use super::routes::{ROUTES, Route, find};
 use super::world::Level;
 use super::{ARCHIVES_ON_GHES, Github};
-use crate::calls::{Call, Problem};
+use crate::calls::{Problem, Told};
 use crate::faults::{Played, play};
 use crate::server::{Api, Reply, Request, Transport};
 
@@ -22,20 +19,6 @@ pub(crate) use cx::Cx;
 /// The name of the archive host's only route.
 const ARCHIVE_ROUTE: &str = "GET /{o}/{r}/{archive}/{ref}";
 
-/// What the log says of a request's credential.
-#[derive(Debug, Clone, Copy)]
-struct Told {
-    kind: &'static str,
-    may_push: bool,
-}
-
-impl Told {
-    const NOTHING: Self = Self {
-        kind: "none",
-        may_push: false,
-    };
-}
-
 /// What a handler returns; a refusal is an answer, too.
 pub(crate) type Answer = Result<Reply, Reply>;
 
@@ -46,14 +29,6 @@ pub(crate) struct Front(pub(crate) Github);
 /// The archives' listener, a host of its own as on github.com.
 #[derive(Debug)]
 pub(crate) struct Codeload(pub(crate) Github);
-
-/// A write whose connection dropped and that has not landed yet.
-#[derive(Debug)]
-pub(crate) struct Late {
-    pub(crate) request: Request,
-    /// Calls that are answered before it lands.
-    remaining: u32,
-}
 
 impl Api for Front {
     fn answer(&self, request: &Request) -> Reply {
@@ -93,22 +68,10 @@ impl Github {
         self.land_due();
         let told = self.told(request);
         let faults = self.0.faults.take(&name);
-        let played = play(faults, || self.handle(route, &vars, request));
-        let reply = match played {
-            Played::Answer(reply) => reply,
-            Played::Deferred(calls) => {
-                let late = Late {
-                    request: request.clone(),
-                    remaining: calls,
-                };
-                self.0
-                    .late
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(late);
-                Reply::empty(500).travelling(Transport::Dropped)
-            }
-        };
+        let reply = self
+            .0
+            .late
+            .play(faults, request, || self.handle(route, &vars, request));
         self.log(request, &name, told, &reply);
         reply
     }
@@ -125,39 +88,11 @@ impl Github {
     }
 
     fn search_for_secrets(&self, request: &Request) {
-        let places = [
-            request.path.as_bytes(),
-            request.query.as_bytes(),
-            &request.body,
-        ];
-        if places.iter().any(|place| self.0.sentinels.found_in(place)) {
-            let what = format!("in {} {}", request.method, request.path);
-            self.0.log.problem(Problem::Leak(what));
-        }
+        self.0.log.search_for_secrets(request, &self.0.sentinels);
     }
 
     fn log(&self, request: &Request, route: &str, told: Told, reply: &Reply) {
-        let path = if request.query.is_empty() {
-            request.path.clone()
-        } else {
-            format!("{}?{}", request.path, request.query)
-        };
-        self.0.log.record(Call {
-            method: request.method.clone(),
-            route: route.to_owned(),
-            path,
-            status: if reply.transport == Transport::Dropped {
-                0
-            } else {
-                reply.status
-            },
-            token_kind: told.kind,
-            may_push: told.may_push,
-            mutates: route == "POST /graphql"
-                && memchr::memmem::find(&request.body, b"mutation").is_some(),
-            bytes: reply.body.len(),
-            request_bytes: request.body.len(),
-        });
+        self.0.log.answered(request, route, told, reply);
     }
 
     fn route(&self, request: &Request) -> Option<(&'static Route, Vec<String>)> {
@@ -205,29 +140,19 @@ impl Github {
 
     /// Counts a call for the writes that are still under way, and lands those that are due.
     fn land_due(&self) {
-        let mut late = self.0.late.lock().unwrap_or_else(PoisonError::into_inner);
-        let (due, waiting): (Vec<Late>, Vec<Late>) = std::mem::take(&mut *late)
-            .into_iter()
-            .partition(|late| late.remaining == 0);
-        *late = waiting;
-        for late in late.iter_mut() {
-            late.remaining = late.remaining.saturating_sub(1);
-        }
-        drop(late);
-        self.land(due);
+        self.land(self.0.late.due());
     }
 
     /// Lands every write that is still under way.
     pub fn land_now(&self) {
-        let due = std::mem::take(&mut *self.0.late.lock().unwrap_or_else(PoisonError::into_inner));
-        self.land(due);
+        self.land(self.0.late.take());
     }
 
-    fn land(&self, due: Vec<Late>) {
-        for late in due {
-            if let Some((route, vars)) = self.route(&late.request) {
+    fn land(&self, due: Vec<Request>) {
+        for request in due {
+            if let Some((route, vars)) = self.route(&request) {
                 // Nobody waits for the answer.
-                drop(self.handle(route, &vars, &late.request));
+                drop(self.handle(route, &vars, &request));
             }
         }
     }
@@ -300,11 +225,6 @@ impl Github {
         }
         reply
     }
-}
-
-/// Returns the decoded variables of a path for which `matched` segments were found.
-pub(crate) fn decoded(matched: &[String]) -> Vec<String> {
-    matched.iter().map(|segment| decode(segment)).collect()
 }
 
 /// Returns the names of all routes, for the documentation and the tests.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::options::GithubOptions;
 use super::world::{AccountKind, Installation, Repo, World};
 use crate::clock::rfc3339;
+pub(crate) use crate::json::{lossy, merged};
 
 mod checks;
 mod comments;
@@ -59,19 +60,6 @@ pub(crate) fn time(at: DateTime<Utc>) -> Value {
 
 pub(crate) fn maybe_time(at: Option<DateTime<Utc>>) -> Value {
     at.map_or(Value::Null, time)
-}
-
-/// Puts `more` over `base`; both are objects.
-pub(crate) fn merged(mut base: Value, more: Value) -> Value {
-    if let (Some(base), Value::Object(more)) = (base.as_object_mut(), more) {
-        base.extend(more);
-    }
-    base
-}
-
-/// Returns a path's bytes as the API shows them.
-pub(crate) fn lossy(path: &[u8]) -> String {
-    String::from_utf8_lossy(path).into_owned()
 }
 
 impl Show<'_> {

@@ -1,7 +1,8 @@
 //! The routes: what each needs, and who handles it.
 
-use super::http::{Answer, Cx, decoded};
+use super::http::{Answer, Cx};
 use super::world::Level;
+use crate::path::variables;
 
 mod app;
 mod archives;
@@ -13,7 +14,6 @@ mod misc;
 mod pulls;
 mod reviews;
 
-pub(crate) use contents::tree_entries;
 pub(crate) use issues::REACTIONS;
 
 /// What a route wants to see before it answers.
@@ -362,40 +362,8 @@ pub(crate) static ROUTES: &[Route] = &[
 
 /// Finds the route for a path, without its prefix, and the decoded variables.
 pub(crate) fn find(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> {
-    let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     ROUTES
         .iter()
         .filter(|route| route.method == method)
-        .find_map(|route| {
-            let template: Vec<&str> = route.template.trim_start_matches('/').split('/').collect();
-            let mut vars = Vec::new();
-            matches(&template, &segments, &mut vars).then(|| (route, decoded(&vars)))
-        })
-}
-
-fn matches(template: &[&str], path: &[&str], vars: &mut Vec<String>) -> bool {
-    let Some((first, template)) = template.split_first() else {
-        return path.is_empty();
-    };
-    if first.ends_with("+}") {
-        // What follows takes its segments from the end.
-        let taken = path.len().saturating_sub(template.len());
-        let (Some(own), Some(rest)) = (path.get(..taken), path.get(taken..)) else {
-            return false;
-        };
-        if taken == 0 {
-            return false;
-        }
-        vars.push(own.join("/"));
-        return matches(template, rest, vars);
-    }
-    let Some((segment, path)) = path.split_first() else {
-        return false;
-    };
-    if first.starts_with('{') {
-        vars.push((*segment).to_owned());
-        !segment.is_empty() && matches(template, path, vars)
-    } else {
-        first == segment && matches(template, path, vars)
-    }
+        .find_map(|route| Some((route, variables(route.template, path)?)))
 }

@@ -6,8 +6,9 @@ use super::Github;
 use super::anchors::current;
 use super::render::{merged, node_id};
 use super::world::{
-    Anchor, IssueComment, Reaction, Review, ReviewComment, ReviewState, StateError, Thread, World,
+    Anchor, IssueComment, Reaction, Review, ReviewComment, ReviewState, Thread, World,
 };
+use crate::state::StateError;
 
 /// A review to be written.
 #[derive(Debug, Clone)]

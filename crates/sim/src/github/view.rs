@@ -4,9 +4,10 @@
 
 use super::Github;
 use super::anchors::current;
-use super::diff::{Diff, FileDiff, Side};
 use super::render::{lossy, node_id};
-use super::world::{Pull, Repo, ReviewComment, ReviewState, StateError};
+use super::world::{Pull, Repo, ReviewComment, ReviewState};
+use crate::diff::{Diff, FileDiff, Side};
+use crate::state::StateError;
 
 /// A review as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use sha2::Sha256;
 use super::Github;
 use super::options::HookEncoding;
 use super::render::{Show, merged, node_id};
-use super::world::{AccountKind, HookConfig, StateError, World};
+use super::world::{AccountKind, HookConfig, World};
+use crate::state::StateError;
 
 /// One delivery as it goes over the wire: `POST` these headers and this body.
 #[derive(Debug, Clone, PartialEq, Eq)]

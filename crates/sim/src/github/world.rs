@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{DateTime, Utc};
 
 use super::auth::Caller;
-use super::git::GitError;
+use crate::state::StateError;
 
 mod entities;
 
@@ -16,36 +16,6 @@ pub(crate) use entities::{
     Pull, Reaction, Repo, Review, ReviewComment, ReviewState, Status, Thread, Token,
 };
 pub use entities::{AccountKind, Role};
-
-/// Why the simulator could not arrange what a test asked for.
-#[derive(Debug, thiserror::Error)]
-pub enum StateError {
-    /// There is no such thing.
-    #[error("there is no {what}")]
-    Missing {
-        /// Its kind and name.
-        what: String,
-    },
-    /// It exists already, or its state forbids the step.
-    #[error("{what}")]
-    Conflict {
-        /// What stands against it.
-        what: String,
-    },
-    /// Git could not do its part.
-    #[error(transparent)]
-    Git(#[from] GitError),
-}
-
-impl StateError {
-    pub(crate) fn missing(what: impl Into<String>) -> Self {
-        Self::Missing { what: what.into() }
-    }
-
-    pub(crate) fn conflict(what: impl Into<String>) -> Self {
-        Self::Conflict { what: what.into() }
-    }
-}
 
 /// Everything that exists.
 #[derive(Debug, Default)]

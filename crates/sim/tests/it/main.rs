@@ -1,4 +1,4 @@
-//! The simulated GitHub as a client sees it.
+//! The simulated forges as a client sees them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -15,6 +15,7 @@ mod client;
 mod contents;
 mod faults;
 mod finish;
+mod gitlab;
 mod graphql;
 mod limits;
 mod material;

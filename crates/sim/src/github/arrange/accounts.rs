@@ -9,9 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::github::Github;
 use crate::github::render::node_id;
-use crate::github::world::{
-    AccountKind, Holder, Installation, Level, Role, StateError, Token, World,
-};
+use crate::github::world::{AccountKind, Holder, Installation, Level, Role, Token, World};
+use crate::state::StateError;
 
 /// How the App is installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::github::Github;
-use crate::github::world::{Label, Merged, Pull, StateError, World};
+use crate::github::world::{Label, Merged, Pull, World};
+use crate::state::StateError;
 
 /// A pull request to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::git::{Commit, GitDir};
 use crate::github::Github;
-use crate::github::git::{Commit, GitDir};
 use crate::github::render::merged;
-use crate::github::world::{Repo, StateError, World};
+use crate::github::world::{Repo, World};
+use crate::state::StateError;
 
 /// How a repository is created.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,15 +2,16 @@
 
 use serde_json::json;
 
+use crate::diff::Side;
 use crate::github::Github;
 use crate::github::anchors::{Wanted, place};
-use crate::github::diff::Side;
 use crate::github::render::Show;
 use crate::github::talk::{
     NewReview, issue_comment, issue_comment_event, react, reply, resolve, review,
     review_comment_event,
 };
-use crate::github::world::{ReviewComment, ReviewState, StateError, Thread, World};
+use crate::github::world::{ReviewComment, ReviewState, Thread, World};
+use crate::state::StateError;
 
 impl Github {
     /// Comments on a pull request as a whole and returns the comment's number.

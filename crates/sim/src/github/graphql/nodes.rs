@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::mutations::Performed;
+use crate::git::{CommitInfo, Object};
 use crate::github::anchors::Current;
-use crate::github::git::{CommitInfo, Object};
 use crate::github::world::{IssueComment, Label, Pull, Repo, Review, ReviewComment, Thread};
 
 /// An object of the schema.

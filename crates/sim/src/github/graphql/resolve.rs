@@ -8,8 +8,8 @@ use super::Fault;
 use super::execute::{Arguments, Run};
 use super::mutations::Performed;
 use super::nodes::{Found, Node};
+use crate::git::GitError;
 use crate::github::anchors::current;
-use crate::github::git::GitError;
 use crate::github::render::{Show, lossy, maybe_time, node_id, parse_node_id, time};
 use crate::github::world::{Level, Pull, Repo, Review, ReviewState, Thread};
 

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Show, lossy, node_id};
-use crate::github::diff::{Diff, FileDiff};
-use crate::github::git::{CommitInfo, Identity};
-use crate::github::path::encode_path;
+use crate::diff::{Diff, FileDiff};
+use crate::git::{CommitInfo, Identity};
 use crate::github::world::Repo;
+use crate::path::encode_path;
 
 /// Largest patch of one file that the file list shows, as GitHub documents it.
 const MAX_PATCH_BYTES: usize = 500_000;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Show, maybe_time, merged, node_id, time};
-use crate::github::git::GitError;
+use crate::git::GitError;
 use crate::github::world::{Label, Pull, Repo};
 
 impl Show<'_> {

@@ -17,8 +17,9 @@ use crate::github::http::{Answer, Cx};
 use crate::github::registering::secrets;
 use crate::github::render::{merged, time};
 use crate::github::webhooks::{Delivery, hook_config};
-use crate::github::world::{Holder, Level, StateError, Token, World};
+use crate::github::world::{Holder, Level, Token, World};
 use crate::server::Reply;
+use crate::state::StateError;
 
 /// How long an installation token lasts.
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use super::pulls::commit_of;
+use crate::git::ArchiveKind;
 use crate::github::Github;
-use crate::github::git::ArchiveKind;
 use crate::github::http::{Answer, Cx};
 use crate::github::world::ArchiveLink;
 use crate::server::{Reply, Request, Transport};

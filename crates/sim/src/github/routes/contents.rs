@@ -7,12 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::pulls::commit_of;
+use crate::git::{Object, find, tree_entries};
 use crate::github::errors::{DOCS, basic, invalid_field, not_found};
-use crate::github::git::Object;
 use crate::github::http::{Answer, Cx};
-use crate::github::path::encode_path;
 use crate::github::render::{lossy, node_id};
 use crate::github::world::Repo;
+use crate::path::encode_path;
 use crate::server::Reply;
 
 /// Up to this size a file's contents are part of the JSON.
@@ -35,50 +35,6 @@ fn wrapped(bytes: &[u8]) -> String {
     out
 }
 
-/// One entry of a tree object.
-pub(crate) struct TreeEntry {
-    pub(crate) mode: String,
-    pub(crate) name: Vec<u8>,
-    pub(crate) oid: String,
-}
-
-impl TreeEntry {
-    pub(crate) fn kind(&self) -> &'static str {
-        match self.mode.as_str() {
-            "40000" => "tree",
-            "160000" => "commit",
-            _ => "blob",
-        }
-    }
-}
-
-/// Reads a tree object: `<mode> <name>\0<oid bytes>` again and again.
-pub(crate) fn tree_entries(tree: &Object) -> Vec<TreeEntry> {
-    let oid_bytes = tree.oid.len() / 2;
-    let mut rest = tree.bytes.as_slice();
-    let mut entries = Vec::new();
-    while let Some(space) = rest.iter().position(|&b| b == b' ') {
-        let (mode, after) = rest.split_at(space);
-        let Some(end) = after.iter().position(|&b| b == 0) else {
-            break;
-        };
-        let name = after.get(1..end).unwrap_or_default().to_vec();
-        let (Some(oid), Some(next)) = (
-            after.get(end.saturating_add(1)..end.saturating_add(1).saturating_add(oid_bytes)),
-            after.get(end.saturating_add(1).saturating_add(oid_bytes)..),
-        ) else {
-            break;
-        };
-        entries.push(TreeEntry {
-            mode: lossy(mode),
-            name,
-            oid: hex::encode(oid),
-        });
-        rest = next;
-    }
-    entries
-}
-
 pub(crate) fn get(cx: &mut Cx<'_>) -> Answer {
     let path = cx.var(2).trim_matches('/').to_owned();
     let repo = cx.repo()?;
@@ -88,7 +44,7 @@ pub(crate) fn get(cx: &mut Cx<'_>) -> Answer {
         .unwrap_or_else(|| repo.default_branch.clone());
     let commit = commit_of(repo, &reference)
         .map_err(|_missing| basic(404, &format!("No commit found for the ref {reference}")))?;
-    let found = find(repo, &commit, path.as_bytes())?;
+    let found = find(&repo.git, &commit, path.as_bytes())?;
     let (mode, object) = found.ok_or_else(not_found)?;
     match mode.as_str() {
         "40000" => directory(cx, repo, &commit, &path, &object),
@@ -99,48 +55,6 @@ pub(crate) fn get(cx: &mut Cx<'_>) -> Answer {
         "120000" => symlink(cx, repo, &commit, &path, &object),
         _ => file(cx, repo, &commit, &path, &object),
     }
-}
-
-/// Finds a path in a commit: its mode and object.
-pub(crate) fn find(
-    repo: &Repo,
-    commit: &str,
-    path: &[u8],
-) -> Result<Option<(String, Object)>, Reply> {
-    let Some(mut tree) = repo.git.object(&format!("{commit}^{{tree}}"))? else {
-        return Ok(None);
-    };
-    if path.is_empty() {
-        return Ok(Some(("40000".to_owned(), tree)));
-    }
-    let segments: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
-    for (index, segment) in segments.iter().enumerate() {
-        let entry = tree_entries(&tree)
-            .into_iter()
-            .find(|entry| entry.name == *segment);
-        let Some(entry) = entry else { return Ok(None) };
-        let last = index.saturating_add(1) == segments.len();
-        if entry.mode == "160000" {
-            let object = Object {
-                oid: entry.oid,
-                kind: "commit".to_owned(),
-                size: 0,
-                bytes: Vec::new(),
-            };
-            return Ok(last.then_some((entry.mode, object)));
-        }
-        let Some(object) = repo.git.object(&entry.oid)? else {
-            return Ok(None);
-        };
-        if last {
-            return Ok(Some((entry.mode, object)));
-        }
-        if entry.mode != "40000" {
-            return Ok(None);
-        }
-        tree = object;
-    }
-    Ok(None)
 }
 
 /// The fields that every kind of contents has.
@@ -215,7 +129,7 @@ fn symlink(cx: &Cx<'_>, repo: &Repo, commit: &str, path: &str, link: &Object) ->
         }
     }
     if inside {
-        let found = find(repo, commit, resolved.join("/").as_bytes())?;
+        let found = find(&repo.git, commit, resolved.join("/").as_bytes())?;
         if let Some((mode, blob)) = found
             && mode.starts_with("100")
         {

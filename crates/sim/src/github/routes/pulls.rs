@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::github::diff::Diff;
+use crate::diff::Diff;
 use crate::github::errors::{basic, diff_too_large, not_found};
 use crate::github::http::{Answer, Cx};
 use crate::github::world::{Pull, Repo};

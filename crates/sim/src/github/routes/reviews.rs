@@ -5,8 +5,8 @@
 use serde::Deserialize;
 
 use super::pulls::pull;
+use crate::diff::Side;
 use crate::github::anchors::{Wanted, current, place};
-use crate::github::diff::Side;
 use crate::github::errors::{DOCS_REVIEWS, basic, check_review_body, not_found, unprocessable};
 use crate::github::http::{Answer, Cx};
 use crate::github::talk::{NewReview, announce, review};
@@ -152,7 +152,7 @@ pub(crate) fn create(cx: &mut Cx<'_>) -> Answer {
 }
 
 /// An error of the state is an answer that points at the simulator.
-pub(super) fn refused(error: &crate::github::StateError) -> Reply {
+pub(super) fn refused(error: &crate::state::StateError) -> Reply {
     basic(500, &error.to_string())
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::github::diff::Side;
-use crate::github::git::GitDir;
+use crate::diff::Side;
+use crate::git::GitDir;
 
 /// Kind of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

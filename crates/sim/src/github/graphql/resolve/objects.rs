@@ -1,11 +1,10 @@
 //! The fields of git's objects.
 
 use super::{Resolved, maybe, scalar, unknown};
-use crate::github::git::{CommitInfo, Identity, Object};
+use crate::git::{CommitInfo, Identity, Object, tree_entries};
 use crate::github::graphql::execute::Run;
 use crate::github::graphql::nodes::{Found, Node};
 use crate::github::render::lossy;
-use crate::github::routes::tree_entries;
 use crate::github::world::Repo;
 
 impl<'a> Run<'a> {

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{Resolved, maybe, scalar, unknown};
+use crate::diff::Side;
 use crate::github::anchors::{Current, current};
-use crate::github::diff::Side;
 use crate::github::graphql::execute::{Arguments, Run};
 use crate::github::graphql::mutations::can_resolve;
 use crate::github::graphql::nodes::{Found, Node};

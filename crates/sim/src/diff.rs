@@ -25,6 +25,9 @@ pub(crate) struct FileDiff {
     pub(crate) old_path: Option<Vec<u8>>,
     /// Git's status letter.
     pub(crate) letter: u8,
+    /// Modes in git's six digits; `000000` where there is no file.
+    pub(crate) old_mode: String,
+    pub(crate) new_mode: String,
     pub(crate) old_oid: String,
     pub(crate) new_oid: String,
     pub(crate) additions: u64,
@@ -32,6 +35,8 @@ pub(crate) struct FileDiff {
     pub(crate) hunks: Vec<Hunk>,
     /// Where the hunks lie in the text, first `@@` to the last line feed.
     patch: Range<usize>,
+    /// Where its sections lie in the text, from `diff --git` on: one, or two for a change of type.
+    pub(crate) sections: Vec<Range<usize>>,
 }
 
 /// One hunk.
@@ -39,6 +44,8 @@ pub(crate) struct FileDiff {
 pub(crate) struct Hunk {
     /// First line on the old side.
     pub(crate) old_start: u64,
+    /// First line on the new side.
+    pub(crate) new_start: u64,
     /// Position of the `@@` line: 0 for the first hunk of a file.
     position: u64,
     /// The `@@` line in the text.
@@ -107,7 +114,9 @@ impl Diff {
             // A change of type is printed as a deletion and a creation.
             let sections = if file.letter == b'T' { 2 } else { 1 };
             for _ in 0..sections {
+                let start = walker.at;
                 walker.section(file)?;
+                file.sections.push(start..walker.at.min(text.len()));
             }
         }
         if walker.at != text.len() {
@@ -231,7 +240,7 @@ fn parse_raw(output: &[u8]) -> Result<(Vec<FileDiff>, usize), GitError> {
     while output.get(at) == Some(&b':') {
         let head = String::from_utf8_lossy(&next(&mut at)?).into_owned();
         let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
-        let [_old_mode, _new_mode, old_oid, new_oid, status] = words.as_slice() else {
+        let [old_mode, new_mode, old_oid, new_oid, status] = words.as_slice() else {
             return Err(odd(&head));
         };
         let letter = status.bytes().next().ok_or_else(|| odd(&head))?;
@@ -244,12 +253,15 @@ fn parse_raw(output: &[u8]) -> Result<(Vec<FileDiff>, usize), GitError> {
             path,
             old_path,
             letter,
+            old_mode: (*old_mode).to_owned(),
+            new_mode: (*new_mode).to_owned(),
             old_oid: (*old_oid).to_owned(),
             new_oid: (*new_oid).to_owned(),
             additions: 0,
             deletions: 0,
             hunks: Vec::new(),
             patch: 0..0,
+            sections: Vec::new(),
         });
     }
     // One more NUL stands between the list and the patch, if there is a list at all.
@@ -361,6 +373,7 @@ impl Walker<'_> {
         file.patch.end = self.at.min(self.text.len());
         file.hunks.push(Hunk {
             old_start,
+            new_start,
             position,
             header,
             lines,

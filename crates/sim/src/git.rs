@@ -17,20 +17,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use super::diff::Diff;
+use crate::diff::Diff;
 
+mod carry;
 mod cat;
 mod command;
 mod history;
 mod import;
 mod pairs;
+mod tree;
 
+pub(crate) use carry::carry;
 use cat::CatFile;
 pub(crate) use cat::Object;
 pub use command::GitError;
 use command::{git, run, unexpected};
 pub use import::{Change, Commit};
 use pairs::TreePairs;
+pub(crate) use tree::{find, tree_entries};
 
 /// One bare repository.
 #[derive(Debug)]
@@ -46,7 +50,7 @@ pub(crate) struct GitDir {
 
 #[derive(Debug, Default)]
 struct Cache {
-    diffs: HashMap<(String, String), Arc<Diff>>,
+    diffs: HashMap<String, Arc<Diff>>,
     logs: HashMap<(String, String), Arc<[CommitInfo]>>,
     merge_bases: HashMap<(String, String), Option<String>>,
     archives: HashMap<(String, ArchiveKind, String), Bytes>,
@@ -262,14 +266,19 @@ impl GitDir {
 
     /// Returns the three-dot diff: from the merge base of both commits to `head`.
     pub(crate) fn diff(&self, base: &str, head: &str) -> Result<Arc<Diff>, GitError> {
-        let key = (base.to_owned(), head.to_owned());
+        let shared = self.merge_base(base, head)?;
+        let shared = shared.ok_or_else(|| unexpected("diff", "no merge base"))?;
+        self.diff_straight(&shared, head)
+    }
+
+    /// Returns the two-dot diff: from one commit to the other.
+    pub(crate) fn diff_straight(&self, from: &str, to: &str) -> Result<Arc<Diff>, GitError> {
+        let key = format!("{from}..{to}");
         if let Some(known) = self.cache().diffs.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let shared = self.merge_base(base, head)?;
-        let shared = shared.ok_or_else(|| unexpected("diff", "no merge base"))?;
         let flags = [DIFF_FLAGS.as_slice(), &["--find-renames"]].concat();
-        let bytes = self.compare(&self.shown, &flags, &shared, head)?;
+        let bytes = self.compare(&self.shown, &flags, from, to)?;
         let diff = Arc::new(Diff::parse(bytes)?);
         self.cache().diffs.insert(key, Arc::clone(&diff));
         Ok(diff)
