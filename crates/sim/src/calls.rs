@@ -105,6 +105,40 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
+/// Gives a simulated API what tests ask of its calls; its state has the fields `log` and `faults`.
+macro_rules! watched {
+    ($api:ty) => {
+        impl $api {
+            /// Returns the fault script.
+            pub fn faults(&self) -> &crate::faults::Faults {
+                &self.0.faults
+            }
+
+            /// Returns the calls received so far, refused ones too, in order.
+            pub fn calls(&self) -> Vec<crate::calls::Call> {
+                self.0.log.calls()
+            }
+
+            /// Returns the latest call.
+            pub fn last_call(&self) -> Option<crate::calls::Call> {
+                self.0.log.last()
+            }
+
+            /// Returns how often each route was called.
+            pub fn counts(&self) -> std::collections::BTreeMap<String, usize> {
+                self.0.log.counts()
+            }
+
+            /// Takes the problems recorded so far, for a test that provokes one.
+            pub fn take_problems(&self) -> Vec<crate::calls::Problem> {
+                self.0.log.take_problems()
+            }
+        }
+    };
+}
+
+pub(crate) use watched;
+
 /// The log of one simulated API; clones are the same log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallLog(Arc<Mutex<Entries>>);

@@ -7,7 +7,6 @@
 //! **Invariant:** diffs, archives, trees and blobs are git's own, and line codes are computed from
 //! them; nothing about them is made up.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use chrono::{DateTime, Utc};
 use tempfile::TempDir;
 
-use crate::calls::{Call, CallLog, Problem};
+use crate::calls::{CallLog, Problem, watched};
 use crate::clock::SimClock;
 use crate::faults::Faults;
 use crate::late::LateWrites;
@@ -67,6 +66,8 @@ struct Inner {
     // Dropped after the world, whose git processes work in it.
     dir: TempDir,
 }
+
+watched!(Gitlab);
 
 impl fmt::Debug for Gitlab {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,31 +131,6 @@ impl Gitlab {
     /// Returns whether the version that is played has a feature.
     pub fn has(&self, feature: GitlabFeature) -> bool {
         self.version().has(feature)
-    }
-
-    /// Returns the fault script.
-    pub fn faults(&self) -> &Faults {
-        &self.0.faults
-    }
-
-    /// Returns the calls received so far.
-    pub fn calls(&self) -> Vec<Call> {
-        self.0.log.calls()
-    }
-
-    /// Returns the latest call.
-    pub fn last_call(&self) -> Option<Call> {
-        self.0.log.last()
-    }
-
-    /// Returns how often each route was called.
-    pub fn counts(&self) -> BTreeMap<String, usize> {
-        self.0.log.counts()
-    }
-
-    /// Takes the problems recorded so far, for a test that provokes one.
-    pub fn take_problems(&self) -> Vec<Problem> {
-        self.0.log.take_problems()
     }
 
     /// Returns what was wrong, and what nobody looked at.

@@ -19,13 +19,13 @@
 //! **Invariant:** what a client of ours must never send is a problem that fails the test, even where
 //! the real API would put up with it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::calls::{Call, CallLog, Problem};
+use crate::calls::{CallLog, Problem, watched};
 use crate::clock::SimClock;
 use crate::faults::Faults;
 use crate::sentinels::Sentinels;
@@ -92,6 +92,8 @@ struct Inner {
     cache_minimums: Mutex<HashMap<String, u64>>,
 }
 
+watched!(Messages);
+
 impl fmt::Debug for Messages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let addr = self.0.addr.get();
@@ -144,12 +146,6 @@ impl Messages {
     /// Returns the access key id that may sign a call of Bedrock's.
     pub fn access_key_id(&self) -> &str {
         &self.0.options.access_key_id
-    }
-
-    /// Returns the fault script. Routes: `POST /v1/messages`, `POST /v1/messages/count_tokens`,
-    /// `GET /v1/models`, `GET /v1/models/{id}`, `POST /model/{id}/invoke`.
-    pub fn faults(&self) -> &Faults {
-        &self.0.faults
     }
 
     /// Scripts the answer to the next request that no other single answer matches.
@@ -228,21 +224,6 @@ impl Messages {
     /// Returns what the provider would bill so far.
     pub fn charged(&self) -> Charged {
         Charged::of(&self.0.books())
-    }
-
-    /// Returns all calls, refused ones too, in order.
-    pub fn calls(&self) -> Vec<Call> {
-        self.0.log.calls()
-    }
-
-    /// Returns how often each route was called.
-    pub fn counts(&self) -> BTreeMap<String, usize> {
-        self.0.log.counts()
-    }
-
-    /// Takes the problems recorded so far, for a test that provokes one.
-    pub fn take_problems(&self) -> Vec<Problem> {
-        self.0.log.take_problems()
     }
 
     /// Forgets faults and scripts, whose closures may hold the simulator itself.

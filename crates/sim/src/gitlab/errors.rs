@@ -38,6 +38,11 @@ pub(crate) fn not_found(what: &str) -> Reply {
     message(404, &format!("404 {what} Not Found"))
 }
 
+/// The answer to a number or name for which the database has no row.
+pub(crate) fn no_record() -> Reply {
+    message(404, "404 Not found")
+}
+
 pub(crate) fn unauthorized() -> Reply {
     message(401, "401 Unauthorized")
 }

@@ -73,6 +73,8 @@ pub enum GitlabFeature {
     ModernBadRequest,
     /// Ruby prints the keys of a hash as `key: value`.
     ModernInspect,
+    /// Marks instead of numbered pages for `/repository/tree`.
+    TreeKeyset,
     /// `GET /metadata`.
     Metadata,
     /// `GET /personal_access_tokens/self`.
@@ -128,7 +130,7 @@ struct Row {
 
 impl GitlabFeature {
     /// All features, in the order of the table.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::WipPrefix,
         Self::ProjectTokens,
         Self::DraftPrefix,
@@ -138,6 +140,7 @@ impl GitlabFeature {
         Self::RateLimitHeaders,
         Self::ModernBadRequest,
         Self::ModernInspect,
+        Self::TreeKeyset,
         Self::Metadata,
         Self::TokenSelf,
         Self::DetailedMergeStatus,
@@ -190,6 +193,7 @@ impl GitlabFeature {
             Self::RateLimitHeaders => row("headers: RateLimit-*", 13, 8),
             Self::ModernBadRequest => row("errors: 400 Bad request - …", 14, 0),
             Self::ModernInspect => row("errors: {key: [\"…\"]}", 19, 0),
+            Self::TreeKeyset => row("/repository/tree: keyset", 15, 0),
             Self::Metadata => row("GET /metadata", 15, 2),
             Self::TokenSelf => row("GET /personal_access_tokens/self", 15, 5),
             Self::DetailedMergeStatus => row("field detailed_merge_status", 15, 6),

@@ -112,9 +112,16 @@ impl Gitlab {
     pub fn merge_request_page(&self, path: &str, iid: u64) -> Result<MergeRequestPage, StateError> {
         let mut world = self.world();
         let id = world.project(path)?.id;
-        let notes = world.merge_mut(id, iid)?.discussions.iter_mut();
-        for note in notes.flat_map(|d| d.notes.iter_mut()) {
+        let merge = world.merge_mut(id, iid)?;
+        for note in merge
+            .discussions
+            .iter_mut()
+            .flat_map(|d| d.notes.iter_mut())
+        {
             note.unread = false;
+        }
+        for draft in &mut merge.drafts {
+            draft.unread = false;
         }
         let show = self.show(&world);
         let (project, merge) = world.merge(id, iid)?;
@@ -156,15 +163,17 @@ impl Gitlab {
         let mut unread = Vec::new();
         for project in world.projects.values() {
             for merge in project.merges.values() {
+                let at = format!("{}!{}", project.path, merge.iid);
+                let start = |body: &str| -> String {
+                    body.chars().take(60).collect::<String>().replace('\n', " ")
+                };
                 let notes = merge.discussions.iter().flat_map(|d| &d.notes);
-                for note in notes.filter(|note| note.unread) {
-                    let start: String = note.body.chars().take(60).collect();
-                    let start = start.replace('\n', " ");
-                    unread.push(format!(
-                        "note {} on {}!{}: {start}",
-                        note.id, project.path, merge.iid
-                    ));
-                }
+                let notes = notes.filter(|note| note.unread);
+                unread.extend(notes.map(|n| format!("note {} on {at}: {}", n.id, start(&n.body))));
+                // A draft that stays behind would be published by the next run.
+                let drafts = merge.drafts.iter().filter(|draft| draft.unread);
+                unread
+                    .extend(drafts.map(|d| format!("draft {} on {at}: {}", d.id, start(&d.body))));
             }
         }
         unread

@@ -1,4 +1,4 @@
-//! GitHub's published material, as copied into the repository.
+//! The forges' published material, as copied into the repository, and how answers are held to it.
 
 use std::path::PathBuf;
 
@@ -20,4 +20,40 @@ pub(crate) fn json(name: &str) -> Value {
 /// Reads one of the transcribed error bodies.
 pub(crate) fn error(name: &str) -> Value {
     json(&format!("errors/{name}"))
+}
+
+/// Collects the fields of a sample that a payload lacks or has with another type, but for the optional ones.
+pub(crate) fn lacking(
+    sample: &Value,
+    ours: &Value,
+    at: &str,
+    optional: &[&str],
+    found: &mut Vec<String>,
+) {
+    match (sample, ours) {
+        // Which permissions there are depends on the App.
+        _ if at.ends_with("/permissions") => {}
+        (Value::Object(sample), Value::Object(ours)) => {
+            for (name, value) in sample {
+                let at = format!("{at}/{name}");
+                match ours.get(name) {
+                    _ if optional.contains(&name.as_str()) => {}
+                    None => found.push(format!("{at} is missing")),
+                    Some(own) => lacking(value, own, &at, optional, found),
+                }
+            }
+        }
+        (Value::Array(sample), Value::Array(ours)) => {
+            if let (Some(sample), Some(ours)) = (sample.first(), ours.first()) {
+                lacking(sample, ours, &format!("{at}/0"), optional, found);
+            }
+        }
+        // Either may be empty at the moment.
+        (Value::Null, _) | (_, Value::Null) => {}
+        (sample, ours) => {
+            if std::mem::discriminant(sample) != std::mem::discriminant(ours) {
+                found.push(format!("{at} is {ours}, not like {sample}"));
+            }
+        }
+    }
 }

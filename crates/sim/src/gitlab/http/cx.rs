@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Answer;
 use crate::gitlab::Gitlab;
 use crate::gitlab::auth::Caller;
-use crate::gitlab::errors::{grape, not_found};
+use crate::gitlab::errors::{grape, no_record, not_found};
 use crate::gitlab::params::Params;
 use crate::gitlab::render::Show;
 use crate::gitlab::versions::{GitlabFeature, GitlabVersion};
@@ -89,14 +89,14 @@ impl Cx<'_> {
     pub(crate) fn merge(&self) -> Result<&Merge, Reply> {
         let iid = self.iid()?;
         let merge = self.project()?.merges.get(&iid);
-        merge.ok_or_else(|| not_found("Merge Request"))
+        merge.ok_or_else(no_record)
     }
 
     /// Returns the merge request the path names second, to be changed.
     pub(crate) fn merge_mut(&mut self) -> Result<&mut Merge, Reply> {
         let iid = self.iid()?;
         let merge = self.project_mut()?.merges.get_mut(&iid);
-        merge.ok_or_else(|| not_found("Merge Request"))
+        merge.ok_or_else(no_record)
     }
 
     /// Records what GitLab tolerates and no client of ours may send.

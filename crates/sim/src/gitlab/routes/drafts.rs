@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::discussions::{check_quick_actions, code_of, read_position, refused, set_resolved};
-use crate::gitlab::errors::{bad_request, check_body, message, not_found};
+use crate::gitlab::errors::{bad_request, check_body, message, no_record};
 use crate::gitlab::http::{Answer, Cx};
 use crate::gitlab::options::MisplacedDrafts;
 use crate::gitlab::talk::{NewNote, To, write};
@@ -20,7 +20,7 @@ fn own<'a>(cx: &'a Cx<'_>) -> Result<Vec<&'a Draft>, Reply> {
 fn find(cx: &Cx<'_>) -> Result<Draft, Reply> {
     let id = cx.number(2, "draft_note_id")?;
     let found = own(cx)?.into_iter().find(|draft| draft.id == id);
-    found.cloned().ok_or_else(|| message(404, "404 Not found"))
+    found.cloned().ok_or_else(no_record)
 }
 
 pub(crate) fn list(cx: &mut Cx<'_>) -> Answer {
@@ -69,6 +69,7 @@ pub(crate) fn create(cx: &mut Cx<'_>) -> Answer {
         line_code,
         reply_to,
         resolve: cx.params.truth("resolve_discussion")?.unwrap_or_default(),
+        unread: true,
     };
     let shown = cx.show().draft(&draft, cx.merge()?.id);
     cx.merge_mut()?.drafts.push(draft);
@@ -141,7 +142,7 @@ fn publish_all(cx: &mut Cx<'_>, drafts: Vec<Draft>) -> Answer {
     let merge = cx
         .world
         .merge_mut(project, iid)
-        .map_err(|_gone| not_found("Merge Request"))?;
+        .map_err(|_gone| no_record())?;
     // One mail for all of them.
     merge.notifications = before.saturating_add(u32::from(published));
     Ok(Reply::empty(204))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::gitlab::errors::{forbidden, not_found};
+use crate::gitlab::errors::{forbidden, no_record, not_found};
 use crate::gitlab::http::{Answer, Cx};
 use crate::gitlab::world::Award;
 use crate::server::Reply;
@@ -70,7 +70,7 @@ pub(crate) fn award_merge(cx: &mut Cx<'_>) -> Answer {
 fn of_note(cx: &Cx<'_>) -> Result<(u64, Vec<Award>), Reply> {
     let id = cx.number(2, "note_id")?;
     let found = cx.project()?.note(cx.merge()?.iid, id);
-    let (_, _, note) = found.ok_or_else(|| not_found("Note"))?;
+    let (_, _, note) = found.ok_or_else(no_record)?;
     Ok((id, note.awards.clone()))
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn revoke_from_note(cx: &mut Cx<'_>) -> Answer {
     let (note, awards) = of_note(cx)?;
     let id = cx.number(3, "award_id")?;
     let award = awards.into_iter().find(|award| award.id == id);
-    let award = award.ok_or_else(|| not_found("Award Emoji"))?;
+    let award = award.ok_or_else(no_record)?;
     if award.author != cx.actor() {
         return Err(forbidden());
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::gitlab::errors::{message, not_found, unauthorized};
+use crate::gitlab::errors::{no_record, not_found, unauthorized};
 use crate::gitlab::http::{Answer, Cx};
 use crate::gitlab::render::{maybe_time, time};
 use crate::gitlab::world::Project;
@@ -97,6 +97,6 @@ pub(crate) fn member(cx: &mut Cx<'_>) -> Answer {
     let user = cx.world.users.values().find(|user| user.id == id);
     let user = user.ok_or_else(|| not_found("User"))?;
     let shown = shown_member(cx, project, &user.username);
-    let shown = shown.ok_or_else(|| message(404, "404 Not found"))?;
+    let shown = shown.ok_or_else(no_record)?;
     Ok(Reply::json(200, &shown))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::gitlab::changes::{Asked, Kept};
-use crate::gitlab::errors::not_found;
+use crate::gitlab::errors::{no_record, not_found};
 use crate::gitlab::http::{Answer, Cx};
 use crate::gitlab::versions::GitlabFeature;
 use crate::json::merged;
@@ -85,7 +85,7 @@ pub(crate) fn version(cx: &mut Cx<'_>) -> Answer {
     let asked = asked(cx)?;
     let (show, project, merge) = (cx.show(), cx.project()?, cx.merge()?);
     let version = merge.versions.iter().find(|version| version.id == id);
-    let version = version.ok_or_else(|| not_found("Merge Request Version"))?;
+    let version = version.ok_or_else(no_record)?;
     let diff = project.git.diff(&version.base, &version.head)?;
     let kept = Kept::of(&diff, cx.gitlab.options().limits, cx.version());
     let mut commits = Vec::new();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::discussions::{check_quick_actions, say};
-use crate::gitlab::errors::{check_body, forbidden, not_found};
+use crate::gitlab::errors::{check_body, forbidden, no_record};
 use crate::gitlab::http::{Answer, Cx};
 use crate::gitlab::talk::To;
 use crate::gitlab::world::Access;
@@ -54,7 +54,7 @@ pub(crate) fn get(cx: &mut Cx<'_>) -> Answer {
 pub(crate) fn answer(cx: &Cx<'_>, status: u16, note: u64) -> Answer {
     let project = cx.project()?;
     let found = project.note(cx.merge()?.iid, note);
-    let (merge, _, note) = found.ok_or_else(|| not_found("Note"))?;
+    let (merge, _, note) = found.ok_or_else(no_record)?;
     let shown = cx.show().note(project, merge, note);
     Ok(Reply::json(status, &shown))
 }
@@ -64,7 +64,7 @@ fn check_owner(cx: &Cx<'_>, note: u64) -> Result<(), Reply> {
     let actor = cx.actor();
     let project = cx.project()?;
     let found = project.note(cx.merge()?.iid, note);
-    let (_, _, note) = found.ok_or_else(|| not_found("Note"))?;
+    let (_, _, note) = found.ok_or_else(no_record)?;
     if note.author == actor {
         return Ok(());
     }
@@ -89,7 +89,7 @@ pub(crate) fn update_at(cx: &mut Cx<'_>, variable: usize) -> Answer {
     check_quick_actions(cx, &body);
     let (now, actor, iid) = (cx.gitlab.now(), cx.actor(), cx.merge()?.iid);
     let note = cx.merge_mut()?.note_mut(id);
-    let note = note.ok_or_else(|| not_found("Note"))?;
+    let note = note.ok_or_else(no_record)?;
     note.body = body;
     note.updated = now;
     note.unread = true;

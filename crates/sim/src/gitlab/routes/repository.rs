@@ -9,6 +9,7 @@ use crate::git::{ArchiveKind, Object, find, tree_entries};
 use crate::gitlab::changes::{Asked, Kept};
 use crate::gitlab::errors::{grape, not_found};
 use crate::gitlab::http::{Answer, Cx};
+use crate::gitlab::versions::GitlabFeature;
 use crate::gitlab::world::Project;
 use crate::json::lossy;
 use crate::server::{Reply, Transport};
@@ -235,7 +236,11 @@ pub(crate) fn tree(cx: &mut Cx<'_>) -> Answer {
         .filter(|(mode, _)| mode == "40000")
         .ok_or_else(missing)?;
     let shown = listed(project, root, &path, recursive)?;
-    if cx.params.text("pagination")?.as_deref() != Some("keyset") {
+    let marks = cx.params.text("pagination")?.as_deref() == Some("keyset");
+    if marks && !cx.has(GitlabFeature::TreeKeyset) {
+        cx.tolerated("pagination=keyset is ignored by this version");
+    }
+    if !marks || !cx.has(GitlabFeature::TreeKeyset) {
         return cx.page(shown.len(), |range| {
             Ok(json!(shown.get(range).unwrap_or_default()))
         });

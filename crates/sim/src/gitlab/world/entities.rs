@@ -262,6 +262,7 @@ pub(crate) struct Draft {
     pub(crate) line_code: Option<String>,
     pub(crate) reply_to: Option<String>,
     pub(crate) resolve: bool,
+    pub(crate) unread: bool,
 }
 
 /// A commit status.

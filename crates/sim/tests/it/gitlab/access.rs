@@ -64,6 +64,10 @@ fn project_is_found_by_number_and_by_path_and_hidden_from_strangers() {
     let by_number = lab.get(&format!("/projects/{}", by_path["id"])).json();
     assert_eq!(by_path, by_number);
     assert_eq!(by_path["namespace"]["full_path"], "acme/platform");
+    lab.gl().move_project(PROJECT, "acme/shop").unwrap();
+    let moved = lab.get(&format!("/projects/{}", by_path["id"])).json();
+    assert_eq!(moved["path_with_namespace"], "acme/shop");
+    lab.gl().move_project("acme/shop", PROJECT).unwrap();
     let stranger = lab.gl().create_token("mallory", Scope::Api);
     let hidden = lab.call_as(&stranger, "GET", "/projects/acme%2Fplatform%2Fshop", None);
     assert_eq!(
@@ -92,6 +96,20 @@ fn member_tells_its_access() {
         (of("mallory").status, of("mallory").json()),
         (404, json!({ "message": "404 Not found" }))
     );
+    lab.sim.finish().unwrap();
+}
+
+#[test]
+fn what_has_no_row_is_not_found_in_other_words() {
+    let lab = Lab::of(GitlabVersion::V12_10);
+    let project = "/projects/acme%2Fplatform%2Fshop/merge_requests/99".to_owned();
+    for path in [project, lab.at("/versions/1"), lab.at("/notes/1")] {
+        let answer = lab.get(&path);
+        let expected = json!({ "message": "404 Not found" });
+        assert_eq!((answer.status, answer.json()), (404, expected), "{path}");
+    }
+    let named = lab.get(&lab.at("/discussions/none")).json();
+    assert_eq!(named["message"], "404 Discussion Not Found");
     lab.sim.finish().unwrap();
 }
 

@@ -96,3 +96,14 @@ fn draft_can_be_thrown_away() {
     assert_eq!(lab.get(&one).status, 404);
     lab.sim.finish().unwrap();
 }
+
+#[test]
+fn draft_that_stays_behind_fails_the_test() {
+    let lab = Lab::of(GitlabVersion::CURRENT);
+    lab.post("/draft_notes", json!({ "note": "Forgotten" }));
+    let found = lab.sim.finish().unwrap_err().to_string();
+    assert!(
+        found.contains("posted but not read: draft") && found.contains("Forgotten"),
+        "{found}"
+    );
+}

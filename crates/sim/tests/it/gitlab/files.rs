@@ -78,6 +78,14 @@ fn tree_is_listed_by_numbered_pages_and_by_marks() {
     assert_eq!(rest.header("link"), None);
     assert_eq!(lab.get(&repo("/tree?path=nowhere")).status, 404);
     lab.sim.finish().unwrap();
+    let old = Lab::of(GitlabVersion::V13_12);
+    let numbered = old.get(&repo("/tree?pagination=keyset"));
+    assert_eq!(numbered.header("x-total"), Some("1"));
+    let found = old.sim.finish().unwrap_err().to_string();
+    assert!(
+        found.contains("keyset is ignored by this version"),
+        "{found}"
+    );
 }
 
 #[test]

@@ -115,6 +115,24 @@ fn wrong_places_are_refused_in_the_words_of_the_version() {
 }
 
 #[test]
+fn unchanged_line_that_no_hunk_shows_has_a_place_too() {
+    let lab = Lab::of(GitlabVersion::V15_11);
+    let status = |old: u64, new: u64| {
+        let position = lab.position(PKG, Some(old), Some(new));
+        lab.post(
+            "/discussions",
+            json!({ "body": "Hm.", "position": position }),
+        )
+        .status
+    };
+    assert_eq!((status(20, 21), status(1, 1)), (201, 201));
+    // Another offset, and a line behind the end.
+    assert_eq!((status(20, 20), status(31, 31)), (400, 400));
+    lab.gl().merge_request_page(PROJECT, lab.iid).unwrap();
+    lab.sim.finish().unwrap();
+}
+
+#[test]
 fn missing_parts_of_a_position_are_named() {
     let lab = Lab::of(GitlabVersion::V12_10);
     let post = |position: Value| {

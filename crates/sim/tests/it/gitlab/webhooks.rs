@@ -1,11 +1,13 @@
 //! Deliveries: headers by version, and bodies like the samples.
 
 use mirilla_sim::{
-    Commit, GitlabDelivery, GitlabFeature, GitlabVersion, HookOptions, OpenMerge, gitlab_signature,
+    Commit, GitlabDelivery, GitlabFeature, GitlabOptions, GitlabVersion, HookOptions, HookTimes,
+    OpenMerge, gitlab_signature,
 };
 use serde_json::{Value, json};
 
-use crate::gitlab::world::{Lab, PROJECT, lacking, material};
+use crate::gitlab::world::{Lab, PROJECT, material};
+use crate::material::lacking;
 
 /// Made up for tests: 32 bytes that say so.
 const SIGNING: &str = "whsec_dGVzdHRlc3R0ZXN0dGVzdHRlc3R0ZXN0dGVzdHRlc3Q=";
@@ -25,7 +27,7 @@ fn only(lab: &Lab) -> GitlabDelivery {
 fn like(delivery: &GitlabDelivery, file: &str) {
     let sample = material(file);
     let mut found = Vec::new();
-    lacking(&sample, &payload(delivery), "", &mut found);
+    lacking(&sample, &payload(delivery), "", &[], &mut found);
     // What else changed at that moment is another matter.
     found.retain(|what| !what.starts_with("/changes/updated_at"));
     assert!(found.is_empty(), "{file}: {found:#?}");
@@ -310,4 +312,16 @@ fn refusals_switch_a_hook_off_where_gitlab_does_that() {
     assert!(!lab.gl().hook_works(PROJECT).unwrap());
     lab.sim.clock().advance(std::time::Duration::from_secs(61));
     assert!(lab.gl().hook_works(PROJECT).unwrap());
+}
+
+#[test]
+fn times_are_written_in_either_form() {
+    let lab = Lab::with(GitlabOptions {
+        hook_times: HookTimes::Iso8601,
+        ..GitlabOptions::of(GitlabVersion::V17_5)
+    });
+    let created = |lab: &Lab| payload(&only(lab))["object_attributes"]["created_at"].clone();
+    assert_eq!(created(&lab), "2026-11-30T09:00:00Z");
+    let usual = Lab::of(GitlabVersion::V17_5);
+    assert_eq!(created(&usual), "2026-11-30 09:00:00 UTC");
 }
