@@ -156,13 +156,7 @@ impl CallLog {
     }
 
     /// Adds the answer to a request.
-    pub(crate) fn answered(
-        &self,
-        request: &Request,
-        route: &str,
-        told: Told,
-        reply: &Reply,
-    ) {
+    pub(crate) fn answered(&self, request: &Request, route: &str, told: Told, reply: &Reply) {
         let path = if request.query.is_empty() {
             request.path.clone()
         } else {

@@ -347,8 +347,8 @@ impl GitDir {
             return Ok(known.clone());
         }
         if let Some(found) = self.short_merge_base(a, b)? {
-            self.cache().merge_bases.insert(key, found.clone());
-            return Ok(found);
+            self.cache().merge_bases.insert(key, Some(found.clone()));
+            return Ok(Some(found));
         }
         let mut command = self.command("merge-base");
         command.args([a, b]);

@@ -75,6 +75,10 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     let write = state.github.writer(tokens);
     let resolve = state.resolve.clone();
     let resolve = resolve.map(|from| state.github.resolver(ResolveTokens::of(from, &message)));
+    let resolving: Option<&dyn ForgeResolve> = match &resolve {
+        Some(port) => Some(port),
+        None => None,
+    };
     let ports = PostPorts {
         ledger: &*state.ledger,
         artifacts: &*state.artifacts,
@@ -82,7 +86,7 @@ async fn one(state: &State, received: Received) -> Result<Report, StageError> {
         read: write.reader(),
         write: &write,
         checks: &write,
-        resolve: resolve.as_ref().map(|port| port as &dyn ForgeResolve),
+        resolve: resolving,
         clock: &*state.clock,
         entropy: &*state.entropy,
     };

@@ -190,6 +190,8 @@ impl Posting<'_> {
             read: &self.reader,
             write: self.write,
             checks: &Paper,
+            // A job's token is never one that may push.
+            resolve: None,
             clock: scratch.clock.as_ref(),
             entropy: scratch.entropy.as_ref(),
         };

@@ -75,7 +75,6 @@ fn no_script_runs_and_no_request_leaves_the_page() {
             std::env::var_os(REQUIRED).is_none(),
             "no Chromium is installed"
         );
-        eprintln!("no Chromium is installed: the page was not opened");
         return;
     };
     let dir = tempfile::tempdir().unwrap();

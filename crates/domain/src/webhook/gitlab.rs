@@ -75,7 +75,7 @@ type Asked = Result<Result<Wanted, IgnoreReason>, WebhookError>;
 
 fn merge_request(body: &[u8]) -> Asked {
     let event: MergeRequestEvent = read(body)?;
-    let Some(trigger) = event.trigger() else {
+    let Some(due) = event.due() else {
         return Ok(Err(IgnoreReason::Action));
     };
     let attributes = event.object_attributes;
@@ -89,9 +89,9 @@ fn merge_request(body: &[u8]) -> Asked {
         action.clone(),
         attributes.updated_at.unwrap_or_default(),
     ];
-    let request = match trigger {
-        None => Request::Closed { pr },
-        Some(trigger) => Request::Review {
+    let request = match due {
+        Due::End => Request::Closed { pr },
+        Due::Review(trigger) => Request::Review {
             pr,
             head,
             base_ref: attributes.target_branch,
@@ -181,18 +181,24 @@ fn delivery_id(headers: GitlabHeaders<'_>, identity: &[String]) -> DeliveryId {
     })
 }
 
+/// What follows from an event of a merge request.
+enum Due {
+    Review(Trigger),
+    End,
+}
+
 impl MergeRequestEvent {
-    /// Returns what is due: a review, the end (`Some(None)`), or nothing (`None`).
-    fn trigger(&self) -> Option<Option<Trigger>> {
-        match self.object_attributes.action.as_deref()? {
-            "open" => Some(Some(Trigger::Opened)),
-            "reopen" => Some(Some(Trigger::Reopened)),
-            "close" | "merge" => Some(None),
+    /// Returns what is due, if anything.
+    fn due(&self) -> Option<Due> {
+        Some(match self.object_attributes.action.as_deref()? {
+            "open" => Due::Review(Trigger::Opened),
+            "reopen" => Due::Review(Trigger::Reopened),
+            "close" | "merge" => Due::End,
             // Labels and titles are edited with the same action: new commits have the head before them.
-            "update" if self.object_attributes.oldrev.is_some() => Some(Some(Trigger::Pushed)),
-            "update" if self.changes.retargeted() => Some(Some(Trigger::Retargeted)),
-            "update" if self.changes.is_ready_now() => Some(Some(Trigger::Ready)),
-            _ => None,
-        }
+            "update" if self.object_attributes.oldrev.is_some() => Due::Review(Trigger::Pushed),
+            "update" if self.changes.retargeted() => Due::Review(Trigger::Retargeted),
+            "update" if self.changes.is_ready_now() => Due::Review(Trigger::Ready),
+            _ => return None,
+        })
     }
 }

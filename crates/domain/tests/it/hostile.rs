@@ -265,7 +265,7 @@ fn everything(plan: &Plan) -> Vec<(&'static str, String)> {
     }
     let strings = |text: String| ("plan", text);
     out.push(strings(serde_json::to_string(plan).unwrap()));
-    out.push(("log", plan.counts().to_string()));
+    out.push(("log", plan.counts()));
     out
 }
 

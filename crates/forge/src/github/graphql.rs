@@ -41,7 +41,7 @@ impl Api {
         query: &str,
         variables: Value,
     ) -> Result<T, CallError> {
-        let answer = self.read(&self.graphql(route, query, variables)).await?;
+        let answer = self.read(&self.graphql(route, query, &variables)).await?;
         self.data(&answer)
     }
 
@@ -52,12 +52,12 @@ impl Api {
         mutation: &str,
         variables: Value,
     ) -> Result<T, CallError> {
-        let call = self.graphql(route, mutation, variables);
+        let call = self.graphql(route, mutation, &variables);
         let answer = self.write(&call).await?;
         self.data(&answer)
     }
 
-    fn graphql(&self, route: &'static str, query: &str, variables: Value) -> Call {
+    fn graphql(&self, route: &'static str, query: &str, variables: &Value) -> Call {
         let url = self.settings().graphql_url().clone();
         Call::new(Method::POST, route, url)
             .json(&json!({ "query": query, "variables": variables }))

@@ -61,18 +61,14 @@ impl GitDir {
         ))
     }
 
-    /// Returns the newest commit that both come from, if there is one; `None` if git has to be asked.
-    pub(super) fn short_merge_base(
-        &self,
-        a: &str,
-        b: &str,
-    ) -> Result<Option<Option<String>>, GitError> {
+    /// Returns the newest commit that both come from; `None` if git has to be asked.
+    pub(super) fn short_merge_base(&self, a: &str, b: &str) -> Result<Option<String>, GitError> {
         let (Some(one), Some(other)) = (self.line_of(a)?, self.line_of(b)?) else {
             return Ok(None);
         };
         let one: HashSet<&str> = one.iter().map(|commit| commit.sha.as_str()).collect();
         let mut shared = other.into_iter().map(|commit| commit.sha);
-        Ok(Some(shared.find(|sha| one.contains(sha.as_str()))))
+        Ok(shared.find(|sha| one.contains(sha.as_str())))
     }
 }
 

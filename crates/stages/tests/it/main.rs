@@ -9,6 +9,7 @@
     clippy::indexing_slicing,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
+    clippy::print_stdout,
     reason = "test code"
 )]
 

@@ -63,15 +63,12 @@ impl Life {
         body: &str,
     ) -> usize {
         let github = self.host.sim.github();
-        let (id, place) = match about {
-            Some(ours) => {
-                let id = github.reply(REPO, ours, by, body).unwrap();
-                (id, CommentPlace::Line)
-            }
-            None => {
-                let id = github.comment(REPO, self.host.pr, by, body).unwrap();
-                (id, CommentPlace::Conversation)
-            }
+        let (id, place) = if let Some(ours) = about {
+            let id = github.reply(REPO, ours, by, body).unwrap();
+            (id, CommentPlace::Line)
+        } else {
+            let id = github.comment(REPO, self.host.pr, by, body).unwrap();
+            (id, CommentPlace::Conversation)
         };
         let may = verb.is_some() && by != BOT && self.may_write(by);
         let needs_open = matches!(verb, Some(Verb::Review | Verb::Resume));

@@ -359,12 +359,12 @@ impl Life {
 
     /// Has the newest check of the head run again.
     fn rerun(&mut self) -> bool {
-        let of_head = self
+        let mut of_head = self
             .seen
             .checks
             .iter()
             .filter(|one| one.head == self.now.sha);
-        let ended = of_head.filter(|one| one.status == "completed").next_back();
+        let ended = of_head.rfind(|one| one.status == "completed");
         let Some(check) = ended.map(|one| one.id) else {
             return false;
         };
@@ -383,16 +383,15 @@ impl Life {
             return false;
         }
         let github = self.host.sim.github();
-        match self.beside.take() {
-            Some(number) => github.close(REPO, number, "dana").unwrap(),
-            None => {
-                let by = if a.is_multiple_of(2) { "dana" } else { "sam" };
-                let open = OpenPull {
-                    base: "next".to_owned(),
-                    ..OpenPull::new(by, "change", "The same elsewhere")
-                };
-                self.beside = Some(github.open_pull(REPO, open).unwrap());
-            }
+        if let Some(number) = self.beside.take() {
+            github.close(REPO, number, "dana").unwrap();
+        } else {
+            let by = if a.is_multiple_of(2) { "dana" } else { "sam" };
+            let open = OpenPull {
+                base: "next".to_owned(),
+                ..OpenPull::new(by, "change", "The same elsewhere")
+            };
+            self.beside = Some(github.open_pull(REPO, open).unwrap());
         }
         true
     }

@@ -61,6 +61,10 @@ pub(super) async fn run(
             let write = access.writer(tokens);
             let read = write.reader();
             let resolver = resolve.map(|tokens| access.resolver(tokens));
+            let resolving: Option<&dyn ForgeResolve> = match &resolver {
+                Some(port) => Some(port),
+                None => None,
+            };
             let ports = PostPorts {
                 ledger,
                 artifacts,
@@ -68,7 +72,7 @@ pub(super) async fn run(
                 read,
                 write: &write,
                 checks: &write,
-                resolve: resolver.as_ref().map(|port| port as &dyn ForgeResolve),
+                resolve: resolving,
                 clock: clock.as_ref(),
                 entropy: entropy.as_ref(),
             };

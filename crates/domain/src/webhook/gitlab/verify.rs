@@ -43,10 +43,7 @@ pub struct SigningTokenError;
 
 impl GitlabSecrets {
     /// Takes the token (`X-Gitlab-Token`) and the signing keys ([`WebhookSecret::parse_signing_token`]).
-    pub fn new(
-        token: Option<Secrets>,
-        signing: Option<Secrets>,
-    ) -> Result<Self, NoGitlabSecret> {
+    pub fn new(token: Option<Secrets>, signing: Option<Secrets>) -> Result<Self, NoGitlabSecret> {
         if token.is_none() && signing.is_none() {
             return Err(NoGitlabSecret);
         }

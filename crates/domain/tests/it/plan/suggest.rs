@@ -126,7 +126,7 @@ fn any_head() -> impl Strategy<Value = Head> {
     )
         .prop_map(|(lines, (one, other), end, ends)| {
             let (one, other) = (one.index(lines.len()) + 1, other.index(lines.len()) + 1);
-            let mut text: String = lines.iter().map(|line| format!("{line}{end}")).collect();
+            let mut text = lines.join(end) + end;
             if !ends {
                 text.truncate(text.len() - end.len());
             }

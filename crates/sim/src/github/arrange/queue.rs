@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::github::Github;
 use crate::github::render::Show;
-use crate::github::world::{Pull, Repo, StateError};
+use crate::github::world::{Pull, Repo};
+use crate::state::StateError;
 
 impl Github {
     /// Puts a merge of a pull request's head into the merge queue and returns the queue's commit. As on

@@ -148,7 +148,7 @@ async fn whoever_can_sign_webhooks_gets_no_pass_for_a_commit_that_is_in_no_queue
     branch(&host, "evil");
     let evil = host.sim.github().tip(REPO, "evil").unwrap();
     let found = forged(&host, |body| {
-        body["merge_group"]["head_sha"] = evil.clone().into()
+        body["merge_group"]["head_sha"] = evil.clone().into();
     })
     .await;
     assert!(found.is_empty(), "{found:#?}");

@@ -429,7 +429,7 @@ impl Host {
         tokio::select! {
             biased;
             () = gate.killed() => Ended::Killed,
-            () = async { self.deliver(gate, delivery).await; self.until_quiet(gate).await } => Ended::Quiet,
+            () = Box::pin(async { self.deliver(gate, delivery).await; self.until_quiet(gate).await }) => Ended::Quiet,
         }
     }
 
@@ -445,7 +445,7 @@ impl Host {
     async fn until_quiet(&self, gate: &Arc<Gate>) {
         self.announce(gate).await;
         for _ in 0..400 {
-            if let Some(name) = self.one_message(gate).await {
+            if let Some(name) = Box::pin(self.one_message(gate)).await {
                 if name == QueueName::Review {
                     self.announce(gate).await;
                 }
@@ -466,7 +466,7 @@ impl Host {
             }
             self.advance(self.idle);
             if waiting == 0 {
-                self.sweep(gate, false).await;
+                Box::pin(self.sweep(gate, false)).await;
             }
         }
         let jobs = self
