@@ -89,6 +89,12 @@ fn each_weakening_of_the_recipe_is_noticed() {
             "",
         ),
         (
+            "a job that counts as passed when the review failed",
+            "    if: ${{ !cancelled() && needs.collect.outputs.collected != 'false' }}\n",
+            "",
+        ),
+        ("a base that changes unseen", ", edited]", "]"),
+        (
             "a secret too many",
             "          MIRILLA_MARKER_KEY: ${{ secrets.MIRILLA_MARKER_KEY }}",
             "          MIRILLA_MARKER_KEY: ${{ secrets.ANTHROPIC_API_KEY }}",
@@ -226,4 +232,19 @@ fn draft_ends_after_the_first_look() {
     runner.run(&parse(&text()));
     let codes = ["program", "collect", "review", "post"].map(|job| runner.jobs[job].code);
     assert_eq!(codes, [Some(0), Some(0), None, None]);
+}
+
+#[test]
+fn review_that_failed_fails_the_job_that_counts() {
+    let world = World::new();
+    let pull = world.open_pull("change");
+    let delivery = world.deliveries().pop().unwrap();
+    let secrets = [("MIRILLA_MARKER_KEY", MARKER_KEY.to_owned())];
+    let mut runner = Runner::new(&world, &delivery.body, &secrets, "no-model-key");
+    runner.run(&parse(&text()));
+    let failed = ["program", "collect", "review", "post"]
+        .map(|job| runner.jobs[job].code.map(|code| code != 0));
+    assert_eq!(failed, [Some(false), Some(false), Some(true), Some(true)]);
+    let page = world.sim.github().pull_request_page(REPO, pull).unwrap();
+    assert!(page.reviews.is_empty());
 }

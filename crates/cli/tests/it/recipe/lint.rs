@@ -66,6 +66,20 @@ pub(super) fn problems(recipe: &Yaml) -> Vec<String> {
         events == ["pull_request_target"],
         format!("runs on {events:?}"),
     );
+    let mut types = Vec::new();
+    texts(&recipe["on"]["pull_request_target"]["types"], &mut types);
+    for event in ["opened", "synchronize", "ready_for_review", "edited"] {
+        let is_there = types.iter().any(|one| one == event);
+        check(
+            is_there,
+            format!("does not run when a pull request is {event}"),
+        );
+    }
+    let last = recipe["jobs"]["post"]["if"].as_str().unwrap_or_default();
+    check(
+        last.contains("!cancelled()") && last.contains("!= 'false'"),
+        "the last job counts as passed when one before it failed".to_owned(),
+    );
     let default = &recipe["permissions"];
     let nothing = default.as_hash().is_some() && pairs(default).is_empty();
     check(nothing, "rights by default".to_owned());

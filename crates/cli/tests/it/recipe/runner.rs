@@ -12,6 +12,9 @@ use yaml_rust2::Yaml;
 use super::lint::{pairs, scalar};
 use crate::support::World;
 
+/// With this in its condition a job is not left out because one before it failed.
+const WHATEVER_FAILED: &str = "!cancelled()";
+
 /// What became of a job.
 #[derive(Debug, Default)]
 pub(super) struct Ran {
@@ -84,9 +87,9 @@ impl<'a> Runner<'a> {
             let ready = needs
                 .iter()
                 .all(|need| self.jobs[need.as_str().unwrap()].code == Some(0));
-            let wanted = job["if"]
-                .as_str()
-                .is_none_or(|condition| self.holds(condition));
+            let condition = job["if"].as_str().map(expression);
+            let ready = ready || condition.is_some_and(|it| it.contains(WHATEVER_FAILED));
+            let wanted = condition.is_none_or(|condition| self.holds(condition));
             let ran = if ready && wanted {
                 self.job(&name, job)
             } else {
@@ -127,7 +130,9 @@ impl<'a> Runner<'a> {
                 continue;
             }
             if let Some(action) = step["uses"].as_str() {
-                self.action(action, &step["with"], &ran.folder);
+                if !self.action(action, &step["with"], &ran.folder) {
+                    ran.code = Some(1);
+                }
             } else {
                 self.step(step, &mut ran);
             }
@@ -198,7 +203,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn action(&self, action: &str, with: &Yaml, folder: &Path) {
+    /// Runs an action; returns whether it succeeded.
+    fn action(&self, action: &str, with: &Yaml, folder: &Path) -> bool {
         let artifact = self.artifacts().join(with["name"].as_str().unwrap());
         let path = folder.join(with["path"].as_str().unwrap());
         match action.split('@').next().unwrap() {
@@ -216,21 +222,37 @@ impl<'a> Runner<'a> {
                 }
             }
             "actions/download-artifact" => {
+                if !artifact.exists() {
+                    return false;
+                }
                 fs::create_dir_all(&path).unwrap();
                 copy(&artifact, &path);
             }
             other => panic!("{other} is not simulated"),
         }
+        true
     }
 
-    /// Returns whether a condition of the one form that is used holds.
+    /// Returns whether a condition of the forms that are used holds. Nobody cancels a run here.
     fn holds(&self, condition: &str) -> bool {
-        let (value, wanted) = condition.split_once(" == ").unwrap();
-        self.values
-            .get(value)
-            .map(String::as_str)
-            .unwrap_or_default()
-            == wanted.trim_matches('\'')
+        condition
+            .split(" && ")
+            .filter(|part| *part != WHATEVER_FAILED)
+            .all(|part| {
+                let (value, wanted, is) = match part.split_once(" == ") {
+                    Some((value, wanted)) => (value, wanted, true),
+                    None => {
+                        let (value, wanted) = part.split_once(" != ").unwrap();
+                        (value, wanted, false)
+                    }
+                };
+                let told = self
+                    .values
+                    .get(value)
+                    .map(String::as_str)
+                    .unwrap_or_default();
+                (told == wanted.trim_matches('\'')) == is
+            })
     }
 
     /// Puts values in the places of expressions; a secret that is not set is empty.
@@ -267,4 +289,12 @@ fn copy(from: &Path, to: &Path) {
             fs::write(to.join(name), fs::read(&path).unwrap()).unwrap();
         }
     }
+}
+
+/// A condition without its braces.
+fn expression(text: &str) -> &str {
+    let inner = text
+        .strip_prefix("${{")
+        .and_then(|rest| rest.strip_suffix("}}"));
+    inner.unwrap_or(text).trim()
 }
