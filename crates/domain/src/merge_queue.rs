@@ -109,10 +109,10 @@ impl QueueEntries {
         Admission::Admitted
     }
 
-    /// Notes how far an entry is.
+    /// Notes how far an entry is; one that is done stays done, whoever was slower.
     pub fn settle(&mut self, sha: &CommitSha, progress: Progress) {
-        let entry = self.0.iter_mut().find(|entry| entry.sha == *sha);
-        if let Some(entry) = entry {
+        let mut open = self.0.iter_mut().filter(|entry| entry.is_open());
+        if let Some(entry) = open.find(|entry| entry.sha == *sha) {
             entry.progress = progress;
         }
     }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use mirilla_domain::code::EndReason;
-use mirilla_domain::gate::{CheckReport, Conclusion};
+use mirilla_domain::gate::{CheckName, CheckReport, Conclusion};
 use mirilla_domain::ids::AttemptNo;
 use mirilla_domain::job::{Job, JobState};
 use mirilla_domain::marker::MarkerKey;
@@ -140,7 +140,7 @@ impl Posting<'_> {
                 subject(&job),
                 EndReason::HeadMoved.explain()
             ));
-            return Ok(ExitCode::SUCCESS);
+            return Ok(self.unjudged());
         }
         let key = Keys::findings(&job.id, AttemptNo::FIRST);
         if !found.list(&key).await?.contains(&key) {
@@ -215,7 +215,7 @@ impl Posting<'_> {
         match ended.state {
             JobState::Posted => Ok(self.gate(&ended)),
             // Another run reads what is there now, or nobody waits for it.
-            JobState::Superseded | JobState::Skipped => Ok(ExitCode::SUCCESS),
+            JobState::Superseded | JobState::Skipped => Ok(self.unjudged()),
             _ => Err(Failure::new("the review was not posted")
                 .hint(format!(
                     "the job's token needs {RIGHTS}, for this repository"
@@ -239,7 +239,7 @@ impl Posting<'_> {
     /// Returns what the gate makes of the job that was posted for.
     fn gate(&self, ended: &Job) -> ExitCode {
         let (Some(check), Some(verdict)) = (&ended.check, ended.verdict()) else {
-            return ExitCode::SUCCESS;
+            return self.unjudged();
         };
         let report = CheckReport::plain(verdict, check.on_inconclusive);
         let conclusion = report.conclusion();
@@ -249,9 +249,22 @@ impl Posting<'_> {
             conclusion.as_str(),
             report.title
         ));
+        // Whoever can push makes such a base, and the job's result would stay with the commit when it is aimed elsewhere.
+        if check.name == CheckName::OtherBase {
+            return self.unjudged();
+        }
         if self.arguments.gate && conclusion == Conclusion::Failure {
             return ExitCode::from(STOPPED);
         }
         ExitCode::SUCCESS
+    }
+
+    /// A gate lets nothing pass that was not judged, or not against a trusted base.
+    fn unjudged(&self) -> ExitCode {
+        if !self.arguments.gate {
+            return ExitCode::SUCCESS;
+        }
+        output::note("gate: nothing was judged against a trusted base, so nothing passes");
+        ExitCode::from(STOPPED)
     }
 }

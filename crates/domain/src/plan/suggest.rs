@@ -200,9 +200,40 @@ fn adds_url(text: &str, old: &str) -> bool {
     text.split_whitespace()
         .filter(|word| {
             let word = word.to_ascii_lowercase();
-            word.contains("://") || word.contains("www.") || word.contains("\\\\")
+            word.contains("://")
+                || word.contains("www.")
+                || word.contains("\\\\")
+                || names_host(&word)
         })
         .any(|word| !old.contains(word))
+}
+
+/// Whether a lower-case word names a host without a scheme: `//evil.test/x`, `git@evil.test:x`, `evil.test/x`.
+fn names_host(word: &str) -> bool {
+    let is_host = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+    let parts: Vec<&str> = word
+        .split(|c: char| !(is_host(c) || "/@:".contains(c)))
+        .collect();
+    parts.iter().any(|part| {
+        let after_slashes = part
+            .split_once("//")
+            .is_some_and(|(_, host)| dotted(host, &['/', ':']));
+        let after_at = part
+            .split_once('@')
+            .is_some_and(|(_, host)| dotted(host, &['/', ':']));
+        let first = part
+            .split_once('/')
+            .is_some_and(|(host, _)| dotted(host, &[]));
+        after_slashes || after_at || first
+    })
+}
+
+/// Whether the text up to one of `ends` is a name with a dot in it, the last part of which is letters.
+fn dotted(text: &str, ends: &[char]) -> bool {
+    let host = text.split(ends).next().unwrap_or_default();
+    host.rsplit_once('.').is_some_and(|(name, last)| {
+        !name.is_empty() && last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic())
+    })
 }
 
 fn opaque_runs(text: &str) -> impl Iterator<Item = &str> {

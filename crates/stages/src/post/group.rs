@@ -38,11 +38,13 @@ pub async fn merge_group(
     let Some(record) = known.filter(|record| open(record, &about.sha).is_some()) else {
         return Ok(Report::silent(about.run.clone(), STALE));
     };
+    // The message may come twice: nothing about the entry tells the workers apart.
+    let token = ports.entropy.hex(16);
     let holder = || lease::Holder {
         pull_request: about.pull_request,
         repo_name: &record.repo_name,
         installation: record.installation,
-        run: &about.run,
+        token: &token,
     };
     let record = lease::take(ports, holder()).await?;
     let done = answer(ports, settings, about, &record).await;

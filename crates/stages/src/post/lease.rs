@@ -1,6 +1,6 @@
 //! One poster per pull request: two of them could each find a finding new and post it twice.
 
-use mirilla_domain::ids::{InstallationId, JobId, PullRequestRef, RepoName, Timestamp};
+use mirilla_domain::ids::{InstallationId, PullRequestRef, RepoName, Timestamp};
 use mirilla_domain::job::{Claim, Job, PullRequestRecord, Stage};
 use mirilla_ports::ledger::{Recorded, Transaction};
 
@@ -15,8 +15,8 @@ pub(super) struct Holder<'a> {
     pub(super) pull_request: PullRequestRef,
     pub(super) repo_name: &'a RepoName,
     pub(super) installation: Option<InstallationId>,
-    /// What tells this worker from others: its job, or the id of its run, since one worker works on each.
-    pub(super) run: &'a JobId,
+    /// What tells this worker from others: its job, since a claim lets one worker at it, or something random.
+    pub(super) token: &'a str,
 }
 
 impl<'a> From<&'a Job> for Holder<'a> {
@@ -26,7 +26,7 @@ impl<'a> From<&'a Job> for Holder<'a> {
             pull_request: job.key.pull_request(),
             repo_name: &job.repo_name,
             installation: job.installation,
-            run: &job.id,
+            token: job.id.as_str(),
         }
     }
 }
@@ -36,7 +36,7 @@ pub(super) async fn take(
     ports: PostPorts<'_>,
     holder: Holder<'_>,
 ) -> Result<PullRequestRecord, StageError> {
-    let token = holder.run.to_string();
+    let token = holder.token.to_owned();
     change(ports, &holder, |record, now| {
         let held_by_other = record
             .poster
@@ -67,7 +67,7 @@ pub(super) async fn give_up(ports: PostPorts<'_>, holder: Holder<'_>) -> Result<
         let ours = record
             .poster
             .as_ref()
-            .is_some_and(|poster| poster.token == holder.run.as_str());
+            .is_some_and(|poster| poster.token == holder.token);
         Ok(ours.then_some(PullRequestRecord {
             poster: None,
             ..record

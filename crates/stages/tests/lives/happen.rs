@@ -83,6 +83,13 @@ impl Life {
             Kind::Close if self.open => {
                 github.close(REPO, pr, "dana").unwrap();
                 self.open = false;
+                // Who asked a moment ago for something that only an open one can have need not get it.
+                for one in &mut self.said {
+                    let waits = !self.seen.obeyed.contains(&one.id);
+                    if waits && matches!(one.verb, Some(Verb::Review | Verb::Resume)) {
+                        one.must = false;
+                    }
+                }
             }
             Kind::Reopen if !self.open => {
                 github.reopen(REPO, pr, "dana").unwrap();

@@ -239,13 +239,13 @@ impl<'a> Runner<'a> {
             .split(" && ")
             .filter(|part| *part != WHATEVER_FAILED)
             .all(|part| {
-                let (value, wanted, is) = match part.split_once(" == ") {
-                    Some((value, wanted)) => (value, wanted, true),
-                    None => {
-                        let (value, wanted) = part.split_once(" != ").unwrap();
-                        (value, wanted, false)
-                    }
-                };
+                let equal = part
+                    .split_once(" == ")
+                    .map(|(value, wanted)| (value, wanted, true));
+                let (value, wanted, is) = equal.unwrap_or_else(|| {
+                    let (value, wanted) = part.split_once(" != ").unwrap();
+                    (value, wanted, false)
+                });
                 let told = self
                     .values
                     .get(value)
