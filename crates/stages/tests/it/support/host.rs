@@ -8,6 +8,8 @@ mod outcome;
 mod reviewing;
 #[path = "host/stores.rs"]
 mod stores;
+#[path = "host/sweeping.rs"]
+mod sweeping;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -25,7 +27,7 @@ use mirilla_domain::signal::{About, Signal};
 use mirilla_domain::snapshot::Keys;
 use mirilla_domain::webhook::{Secrets, WebhookSecret, sign_github};
 use mirilla_forge::github::{
-    AppAuth, DeliveryLog, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
+    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
 };
 use mirilla_local::{
     DataDir, DirArtifacts, FindingsEvents, LocalHeads, LocalLedger, LocalMeter, LocalQueue,
@@ -51,7 +53,6 @@ use mirilla_stages::mint::{self, Place, Reach};
 use mirilla_stages::post::{self, KeepRuns, PostPorts, PostSettings};
 use mirilla_stages::report::{self, Report};
 use mirilla_stages::review;
-use mirilla_stages::sweep::{DeliveryPorts, Pace, SweepPorts, SweepSettings, sweep};
 use mirilla_system::OsEntropy;
 use tokio::sync::OnceCell;
 
@@ -478,53 +479,6 @@ impl Host {
             "no quiet after 400 rounds; unfinished: {jobs:#?}; calls: {:?}",
             gate.names()
         );
-    }
-
-    pub(crate) async fn sweep(&self, gate: &Arc<Gate>, probe: bool) {
-        self.swept(gate, probe, None).await;
-    }
-
-    /// Sweeps, and asks the forge for lost webhooks again; the host serves `accounts`.
-    pub(crate) async fn sweep_deliveries(&self, gate: &Arc<Gate>, accounts: &[&str]) {
-        let log = DeliveryLog::new(Arc::new(self.app().deliveries()));
-        let bookmarks = self.ledger();
-        let intake = IntakeSettings::new(accounts.iter().copied()).unwrap();
-        let (log, bookmarks) = (gated(&log, gate), gated(bookmarks, gate));
-        let deliveries = DeliveryPorts {
-            log: &log,
-            bookmarks: &bookmarks,
-            intake: &intake,
-            pace: Pace::default(),
-        };
-        self.swept(gate, false, Some(deliveries)).await;
-    }
-
-    async fn swept(&self, gate: &Arc<Gate>, probe: bool, deliveries: Option<DeliveryPorts<'_>>) {
-        let (ledger, meter, queue, artifacts) =
-            (self.ledger(), self.meter(), self.queue(), self.artifacts());
-        let (ledger, meter) = (gated(ledger, gate), gated(meter, gate));
-        let (queue, artifacts) = (gated(queue, gate), gated(artifacts, gate));
-        let ports = SweepPorts {
-            ledger: &ledger,
-            meter: &meter,
-            leases: &meter,
-            queue: &queue,
-            depth: &queue,
-            artifacts: &artifacts,
-            deliveries,
-            clock: self.clock.as_ref(),
-        };
-        let settings = SweepSettings {
-            lost_after: Duration::from_secs(30),
-            stalled_after: Duration::from_secs(900),
-            probe_window: Duration::from_secs(86_400),
-            limit: 1_000,
-            keep_runs: Some(KEEP_RUNS),
-        };
-        let swept = sweep(ports, &settings, probe).await.unwrap();
-        for (about, signal) in &swept.facts {
-            self.saw(about, std::slice::from_ref(signal));
-        }
     }
 
     async fn announce(&self, gate: &Arc<Gate>) {
