@@ -9,6 +9,7 @@ use mirilla_domain::review::{Category, Fate, Finding, Outcome, Severity, Side};
 use mirilla_domain::thread::ExistingReview;
 
 use crate::bench::{Bench, MAIN_GO, finding, hit, key, new_files, skipped};
+use crate::hostile::without_frame;
 use crate::sanitise::oracle;
 
 const PAY: &str = "\
@@ -50,19 +51,6 @@ fn comment_of(plan: &Plan, at: usize) -> &str {
         ReviewAction::Create { review } => &review.comments[at].body,
         other => panic!("no new review: {other:?}"),
     }
-}
-
-/// Leaves out the frame that is ours: the folded table, the marker, the dollar sign of the cost.
-fn without_frame(text: &str) -> String {
-    text.lines()
-        .filter(|line| {
-            !line.starts_with("<details><summary>Files: ")
-                && *line != "</details>"
-                && !line.starts_with("<!-- mirilla v1 ")
-        })
-        .collect::<Vec<_>>()
-        .join("\n")
-        .replacen("Cost: $", "Cost: ", 1)
 }
 
 #[track_caller]
@@ -394,6 +382,14 @@ fn suggestions_are_shown_only_where_one_click_is_safe() {
     assert!(
         !with("            return fetch(\"https://evil.example/\");"),
         "adds a URL"
+    );
+    for host in ["//evil.test/x.js", "git@evil.test:a/b", "evil.test/x"] {
+        let adds_host = with(&format!("            return fetch(\"{host}\");"));
+        assert!(!adds_host, "adds the host in {host}");
+    }
+    assert!(
+        with("            return a.total() / count;"),
+        "names no host"
     );
     assert!(
         !with("            return nu\u{217c}l;"),
