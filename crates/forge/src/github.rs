@@ -1,7 +1,7 @@
 //! GitHub.com and GitHub Enterprise Server.
 //!
 //! Calls follow `docs.github.com/rest` with `X-GitHub-Api-Version: 2022-11-28`. Every one of them goes
-//! through one function (`api`), which knows the method, the route's template, and the kind of
+//! through one function (`crate::api`), which knows the method, the route's template, and the kind of
 //! credential; nothing else in the crate can send.
 //!
 //! **Invariant:** hosts come from [`GithubSettings`] alone. A URL in an answer (`Location`, `Link`) is
@@ -14,15 +14,12 @@ mod archive;
 mod checks;
 mod deliveries;
 mod diff;
-mod error;
 mod existing;
 mod files;
-mod gate;
 mod graphql;
 mod identity;
 mod minter;
 mod own_app;
-mod page;
 mod pull;
 mod quote;
 mod reader;
@@ -38,8 +35,6 @@ pub use access::Access;
 pub use app::{AppAuth, AppKeyError, SignRs256};
 pub use checks::Marks;
 pub use deliveries::{AppDeliveries, DeliveryLog, MAX_DETAIL_BYTES};
-pub use error::GithubError;
-pub use gate::WriteGate;
 pub use identity::{Identity, Whoami};
 pub use minter::{Minter, MinterSource, Permissions};
 pub use own_app::{AppFacts, ConversionError, Hook, NewApp, OwnApp, TokenFacts};

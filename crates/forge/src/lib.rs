@@ -7,9 +7,16 @@
 //! **Invariant:** a [`ReadToken`] cannot be given to a writer, and a [`ResolveToken`] to neither half. A token
 //! leaves this crate only towards the API host of the operator's settings.
 
+mod api;
+mod base;
+mod error;
+mod gate;
 pub mod github;
 mod job_tokens;
+mod refused;
 pub mod token;
 
+pub use error::ApiError;
+pub use gate::WriteGate;
 pub use job_tokens::{JobTokens, ResolveTokens, TokensFrom};
 pub use token::{ReadToken, ResolveToken, TokenError, TokenSource, WriteToken};

@@ -206,10 +206,12 @@ pub trait ForgeRead: Send + Sync {
         pr: PrNumber,
     ) -> Result<Vec<ExistingThread>, ForgeError>;
 
-    /// Returns one comment as it is now.
+    /// Returns one comment as it is now. GitHub knows it by its own number, and the answer says which pull
+    /// request it is on; GitLab knows it only below the one that is named.
     async fn comment(
         &self,
         repo: &RepoName,
+        pr: PrNumber,
         place: CommentPlace,
         id: CommentId,
     ) -> Result<SaidComment, ForgeError>;
@@ -265,6 +267,7 @@ pub trait ForgeWrite: Send + Sync {
     async fn acknowledge(
         &self,
         repo: &RepoName,
+        pr: PrNumber,
         place: CommentPlace,
         comment: CommentId,
     ) -> Result<(), ForgeError>;

@@ -55,6 +55,7 @@ impl ForgeWrite for Paper {
     async fn acknowledge(
         &self,
         _repo: &RepoName,
+        _pr: PrNumber,
         _place: CommentPlace,
         _comment: CommentId,
     ) -> Result<(), ForgeError> {

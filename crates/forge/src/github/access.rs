@@ -8,8 +8,9 @@ use mirilla_ports::{Clock, Entropy};
 
 use super::{
     AppAuth, GithubReader, GithubResolver, GithubSettings, GithubSettingsError, GithubWriter,
-    Identity, Marks, Minter, Whoami, WriteGate,
+    Identity, Marks, Minter, Whoami,
 };
+use crate::gate::WriteGate;
 use crate::github::api::{Api, Bearer};
 use crate::{JobTokens, ResolveTokens};
 

@@ -8,8 +8,8 @@ use mirilla_domain::snapshot::StoredObject;
 use mirilla_ports::artifacts::ArtifactWriter;
 use mirilla_ports::forge::ForgeError;
 
+use crate::error::{ApiError, CallError, Named};
 use crate::github::api::{Accept, Api, Call};
-use crate::github::error::{CallError, GithubError, Named};
 
 const NAMED: Named = Named {
     action: "fetch the archive",
@@ -39,7 +39,7 @@ pub(crate) async fn stream(
     let call = Call::get("GET /repos/{owner}/{repo}/zipball/{ref}", url)
         .accept(Accept::Archive)
         .max_body_bytes(MAX_BYTES)
-        .timeout(api.settings().archive_timeout);
+        .timeout(api.service().archive_timeout);
     let mut response = api
         .open(&call)
         .await
@@ -65,7 +65,7 @@ pub(crate) async fn stream(
         }
     }
     if !checked {
-        return Err(CallError::Answer(GithubError::Answer("ZIP file")).into_forge(NAMED));
+        return Err(CallError::Answer(ApiError::Answer("ZIP file")).into_forge(NAMED));
     }
     Ok(writer.finish().await?)
 }

@@ -15,9 +15,9 @@ use mirilla_ports::forge::{ForgeError, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::error::Named;
 use crate::github::GithubWriter;
 use crate::github::api::Call;
-use crate::github::error::Named;
 
 /// Runs of one name that one call lists.
 const RUNS_PER_PAGE: usize = 100;
@@ -269,7 +269,7 @@ impl GithubWriter {
     fn details(&self, repo: &RepoName, check: &NewCheck) -> String {
         let number = check.pr.to_string();
         let segments = [repo.owner(), repo.name(), "pull", &number];
-        let mut url = self.api.settings().page(&segments);
+        let mut url = self.api.service().page(&segments);
         if let Some(review) = check.review {
             url.set_fragment(Some(&format!("pullrequestreview-{review}")));
         }

@@ -17,8 +17,8 @@ use mirilla_http::{HttpError, Method};
 use mirilla_ports::AskDeliveries;
 use mirilla_ports::deliveries::{DeliveriesAnswer, DeliveriesFailure, DeliveriesRequest};
 
+use crate::error::{ApiError, CallError, Named};
 use crate::github::api::{Api, Call};
-use crate::github::error::{CallError, GithubError, Named};
 
 pub use log::DeliveryLog;
 
@@ -69,9 +69,9 @@ impl AppDeliveries {
         if let Some(cursor) = cursor {
             url.query_pairs_mut().append_pair("cursor", cursor);
         }
-        let call = Call::get("GET /app/hook/deliveries", url);
+        let call = Call::get("GET /app/hook/deliveries", url.clone());
         let answer = self.api.read(&call).await?;
-        let next = self.api.next(&answer)?.and_then(|next| {
+        let next = self.api.next(&url, &answer)?.and_then(|next| {
             next.query_pairs()
                 .find(|(name, _)| name == "cursor")
                 .map(|(_, cursor)| cursor.into_owned())
@@ -102,7 +102,7 @@ impl AppDeliveries {
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         let rest = all
             .get(from..)
-            .ok_or(GithubError::Answer("piece from there on"))?;
+            .ok_or(ApiError::Answer("piece from there on"))?;
         let piece = rest.get(..boundary(rest, PIECE_BYTES)).unwrap_or(rest);
         Ok(DeliveriesAnswer::Detail {
             piece: piece.to_owned(),
@@ -153,7 +153,7 @@ fn boundary(text: &str, most: usize) -> usize {
 }
 
 fn text(body: &[u8]) -> Result<&str, CallError> {
-    std::str::from_utf8(body).map_err(|_not_text| GithubError::Answer("text").into())
+    std::str::from_utf8(body).map_err(|_not_text| ApiError::Answer("text").into())
 }
 
 impl fmt::Debug for AppDeliveries {

@@ -16,11 +16,11 @@ use mirilla_ports::forge::{FetchedDiff, ForgeError};
 use serde::Deserialize;
 use url::Url;
 
+use crate::error::{CallError, Named};
 use crate::github::api::{Accept, Api, Call, numbered};
-use crate::github::error::{CallError, Named};
 use crate::github::pull::unusable;
 use crate::github::rebuild::ListedFile;
-use crate::github::refuse::Refused;
+use crate::refused::Refused;
 
 /// Bound for the diff. GitHub gives none in one piece over 1 MB of raw changes; an Enterprise Server's
 /// bounds can be set higher, and three thousand files add up.

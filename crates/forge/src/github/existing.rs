@@ -6,11 +6,11 @@ use mirilla_domain::thread::{Existing, ExistingComment, ExistingReview, Existing
 use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
 
+use crate::error::{CallError, Named};
 use crate::github::api::{Api, End};
-use crate::github::error::{CallError, Named};
 use crate::github::identity::{Identity, User};
-use crate::github::refuse::Refused;
 use crate::github::threads;
+use crate::refused::Refused;
 
 const NAMED: Named = Named {
     action: "list reviews and comments",

@@ -6,11 +6,11 @@ use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::error::{CallError, Named};
 use crate::github::api::Api;
-use crate::github::error::{CallError, Named};
 use crate::github::identity::is_outsider;
 use crate::github::pull::{Label, unusable};
-use crate::github::refuse::Refused;
+use crate::refused::Refused;
 
 const FILES: Named = Named {
     action: "read settings and rules",

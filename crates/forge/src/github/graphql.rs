@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::error::{ApiError, CallError};
 use crate::github::api::{Answer, Api, Call};
-use crate::github::error::{CallError, GithubError};
 use crate::github::refuse::classify_graphql;
 
 /// Bound for one answer.
@@ -58,7 +58,7 @@ impl Api {
     }
 
     fn graphql(&self, route: &'static str, query: &str, variables: &Value) -> Call {
-        let url = self.settings().graphql_url().clone();
+        let url = self.service().graphql_url().clone();
         Call::new(Method::POST, route, url)
             .json(&json!({ "query": query, "variables": variables }))
             .max_body_bytes(MAX_ANSWER_BYTES)
@@ -78,6 +78,6 @@ impl Api {
         let envelope: Envelope<T> = answer.json()?;
         envelope
             .data
-            .ok_or(CallError::Answer(GithubError::Answer("data")))
+            .ok_or(CallError::Answer(ApiError::Answer("data")))
     }
 }

@@ -18,13 +18,13 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 
+use crate::error::{CallError, Named};
 use crate::github::GithubSettings;
 use crate::github::api::{Api, Bearer, Call, Credential};
 use crate::github::app::AppAuth;
 use crate::github::deliveries::AppDeliveries;
-use crate::github::error::{CallError, Named};
 use crate::github::identity::Identity;
-use crate::github::refuse::Refused;
+use crate::refused::Refused;
 use crate::token::{ReadToken, ResolveToken, TokenError, TokenSource, WriteToken};
 
 /// How long before its expiry a token is not handed out any more.

@@ -19,10 +19,10 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
+use crate::error::{CallError, Named};
 use crate::github::access::Access;
-use crate::github::api::{Api, Call, MAX_PAGES, ReadBearer};
+use crate::github::api::{Api, Call, MAX_PAGES, ReadBearer, Service as _};
 use crate::github::app::AppAuth;
-use crate::github::error::{CallError, Named};
 use crate::github::minter::AppJwt;
 use crate::token::ReadToken;
 
@@ -284,12 +284,12 @@ impl OwnApp {
         url.query_pairs_mut().append_pair("per_page", "100");
         let mut accounts = Vec::new();
         for _ in 0..MAX_PAGES {
-            let call = Call::get("GET /app/installations", url);
+            let call = Call::get("GET /app/installations", url.clone());
             let answer = self.api.read(&call).await?;
             let page: Vec<Installation> = answer.json()?;
             let active = page.into_iter().filter(|one| one.suspended_at.is_none());
             accounts.extend(active.filter_map(|one| Some(one.account?.login)));
-            match self.api.next(&answer)? {
+            match self.api.next(&url, &answer)? {
                 Some(next) => url = next,
                 None => break,
             }

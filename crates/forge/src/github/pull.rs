@@ -7,8 +7,8 @@ use mirilla_domain::snapshot::PullRequest;
 use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
 
+use crate::error::{ApiError, CallError, Named};
 use crate::github::api::{Api, Call};
-use crate::github::error::{CallError, GithubError, Named};
 use crate::github::identity::{User, is_outsider};
 
 const NAMED: Named = Named {
@@ -78,7 +78,7 @@ impl Pull {
     /// over the name: the pull request that was meant is not there.
     pub(crate) fn into_domain(self, id: PullRequestRef) -> Result<PullRequest, CallError> {
         if self.base.repo.id != id.repo.get() || self.number != id.pr.get() {
-            return Err(CallError::Refused(crate::github::refuse::Refused::NotFound));
+            return Err(CallError::Refused(crate::refused::Refused::NotFound));
         }
         let author_is_bot = self.user.as_ref().is_some_and(User::is_bot);
         Ok(PullRequest {
@@ -109,7 +109,7 @@ impl Pull {
 
 /// Says which part of an answer is not well-formed, without repeating it.
 pub(crate) fn unusable<E>(what: &'static str) -> impl FnOnce(E) -> CallError {
-    move |_malformed| CallError::Answer(GithubError::Answer(what))
+    move |_malformed| CallError::Answer(ApiError::Answer(what))
 }
 
 /// Returns the pull request as it is now.

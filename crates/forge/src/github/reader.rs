@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::OnceCell;
 
+use crate::error::Named;
 use crate::github::api::{Api, ReadBearer};
-use crate::github::error::Named;
 use crate::github::identity::{Identity, Whoami};
 use crate::github::{GithubSettings, archive, diff, existing, files, pull, said};
 use crate::token::{ReadToken, TokenSource};
@@ -178,6 +178,7 @@ impl ForgeRead for GithubReader {
     async fn comment(
         &self,
         repo: &RepoName,
+        _pr: PrNumber,
         place: CommentPlace,
         id: CommentId,
     ) -> Result<SaidComment, ForgeError> {

@@ -5,47 +5,12 @@
 //!
 //! **Invariant:** no text of an answer is kept; it is looked at and becomes one of these values.
 
-use std::time::Duration;
-
 use mirilla_http::retry::{reset_after, retry_after};
 use mirilla_http::{HeaderMap, StatusCode};
 use mirilla_ports::forge::Refusal;
 use serde::Deserialize;
 
-/// The least wait after a secondary limit that names none: less prolongs the block.
-pub(crate) const SECONDARY_WAIT: Duration = Duration::from_secs(60);
-
-/// A refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// 404, 410: not there, or not for this token.
-    NotFound,
-    /// 403, 451: never for this token.
-    Forbidden,
-    /// 401, also with a fresh token.
-    Unauthorized,
-    /// 403 or 429 that pass.
-    Limited(Limit),
-    /// 422.
-    Unprocessable(Refusal),
-    /// 406: the diff is too large to be given whole.
-    TooLarge,
-    /// 5xx.
-    Server(StatusCode),
-    /// Anything else.
-    Other(StatusCode),
-    /// GraphQL errors that say none of the above.
-    Graphql(&'static str),
-}
-
-/// A limit and how long it lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limit {
-    /// How long to wait.
-    pub(crate) after: Duration,
-    /// Whether GitHub named that time; else it is our own minimum, to be raised when it recurs.
-    pub(crate) named: bool,
-}
+use crate::refused::{Limit, Refused, UNNAMED_WAIT};
 
 /// An error body, as far as it is looked at. Anything may be missing.
 #[derive(Debug, Default, Deserialize)]
@@ -170,7 +135,7 @@ fn limit(headers: &HeaderMap, now_ms: i64) -> Limit {
             reset_after(reset, now_ms)
         });
     Limit {
-        after: named.unwrap_or(SECONDARY_WAIT),
+        after: named.unwrap_or(UNNAMED_WAIT),
         named: named.is_some(),
     }
 }

@@ -19,11 +19,11 @@ use mirilla_ports::{Clock, Entropy};
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::error::{ApiError, CallError, Named};
+use crate::gate::WriteGate;
 use crate::github::GithubSettings;
 use crate::github::api::{Api, Call, ResolveBearer};
-use crate::github::error::{CallError, GithubError, Named};
-use crate::github::gate::WriteGate;
-use crate::github::refuse::Refused;
+use crate::refused::Refused;
 use crate::token::{ResolveToken, TokenSource};
 
 const MUTATION: &str = "mutation($t:ID!){resolveReviewThread(input:{threadId:$t}){\
@@ -202,7 +202,7 @@ impl Done {
             .and_then(|payload| payload.thread)
             .filter(|thread| thread.is_resolved)
             .map(drop)
-            .ok_or(CallError::Answer(GithubError::Answer("resolved thread")))
+            .ok_or(CallError::Answer(ApiError::Answer("resolved thread")))
     }
 }
 

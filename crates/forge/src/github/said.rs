@@ -7,11 +7,11 @@ use mirilla_ports::forge::{ChangeAuthors, ForgeError, SaidComment};
 use serde::Deserialize;
 use url::Url;
 
+use crate::error::{ApiError, CallError, Named};
 use crate::github::api::{Api, Call, End};
-use crate::github::error::{CallError, GithubError, Named};
 use crate::github::identity::{Identity, User};
 use crate::github::pull::unusable;
-use crate::github::refuse::Refused;
+use crate::refused::Refused;
 
 const COMMENT: Named = Named {
     action: "read a comment",
@@ -107,7 +107,7 @@ impl Comment {
             .as_deref()
             .and_then(|url| url.rsplit('/').next())
             .and_then(|number| number.parse().ok())
-            .ok_or(GithubError::Answer("pull request"))?;
+            .ok_or(ApiError::Answer("pull request"))?;
         Ok(SaidComment {
             pr: PrNumber::new(number),
             ours: us.is(self.user.as_ref()),

@@ -5,6 +5,8 @@ use std::time::Duration;
 use mirilla_http::{Client, ClientSettings, SettingsError};
 use url::{Host, Url};
 
+use crate::base::{authority, is_plain_loopback, is_usable, without_secrets};
+
 /// The version of the REST API that this crate is written for; supported until 2028-03-10.
 /// <https://docs.github.com/rest/about-the-rest-api/api-versions>
 const API_VERSION: &str = "2022-11-28";
@@ -66,21 +68,10 @@ impl GithubSettings {
 
     /// Makes settings of a base URL.
     pub fn new(api_base: Url) -> Result<Self, GithubSettingsError> {
-        // Path, query and user may hold a secret that was pasted into the wrong place.
         let refused = |url: &Url| GithubSettingsError::Base {
-            given: format!(
-                "{}://{}",
-                url.scheme(),
-                url.host_str().unwrap_or("(no host)")
-            ),
+            given: without_secrets(url),
         };
-        let usable = (api_base.scheme() == "https" || is_plain_loopback(&api_base))
-            && api_base.host().is_some()
-            && api_base.username().is_empty()
-            && api_base.password().is_none()
-            && api_base.query().is_none()
-            && api_base.fragment().is_none();
-        if !usable {
+        if !is_usable(&api_base) {
             return Err(refused(&api_base));
         }
         let graphql_url = graphql_url(&api_base).ok_or_else(|| refused(&api_base))?;
@@ -146,32 +137,6 @@ impl GithubSettings {
         }
         url
     }
-
-    /// Returns the URL of a path under the API's base; segments are escaped.
-    pub(crate) fn url(&self, segments: &[&str]) -> Url {
-        let mut url = self.api_base.clone();
-        // The base has a host, so it always has path segments.
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend(segments);
-        }
-        url
-    }
-}
-
-fn authority(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port()
-        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-fn is_plain_loopback(url: &Url) -> bool {
-    let loopback = match url.host() {
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    url.scheme() == "http" && loopback
 }
 
 fn graphql_url(api_base: &Url) -> Option<Url> {
@@ -208,6 +173,7 @@ fn archive_hosts(api_base: &Url) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::Service as _;
 
     #[test]
     fn page_for_people_is_on_the_host_that_people_use() {

@@ -5,10 +5,10 @@ use mirilla_domain::thread::ExistingThread;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::error::CallError;
 use crate::github::api::{Api, End, MAX_PAGES};
-use crate::github::error::CallError;
 use crate::github::identity::Identity;
-use crate::github::refuse::Refused;
+use crate::refused::Refused;
 
 const QUERY: &str = "query($o:String!,$r:String!,$n:Int!,$c:String){repository(owner:$o,name:$r){\
     pullRequest(number:$n){reviewThreads(first:100,after:$c){pageInfo{hasNextPage endCursor} \

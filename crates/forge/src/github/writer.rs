@@ -16,16 +16,16 @@ use mirilla_ports::{Clock, Entropy};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::error::{CallError, Named};
+use crate::gate::WriteGate;
 use crate::github::GithubSettings;
 use crate::github::api::{Answer, Api, Call, WriteBearer};
 use crate::github::checks::Marks;
-use crate::github::error::{CallError, Named};
 use crate::github::existing::Comment;
-use crate::github::gate::WriteGate;
 use crate::github::identity::Whoami;
 use crate::github::reader::GithubReader;
-use crate::github::refuse::Refused;
 use crate::github::said;
+use crate::refused::Refused;
 use crate::token::{TokenSource, WriteToken};
 
 const CREATE: Named = Named {
@@ -259,6 +259,7 @@ impl ForgeWrite for GithubWriter {
     async fn acknowledge(
         &self,
         repo: &RepoName,
+        _pr: PrNumber,
         place: CommentPlace,
         comment: CommentId,
     ) -> Result<(), ForgeError> {

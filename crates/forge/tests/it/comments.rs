@@ -24,14 +24,17 @@ async fn comments_of_both_lists_are_read_as_they_are_now() {
     let reader = world.reader();
     for (place, id, body) in [(Conversation, said, "second"), (Line, on_line, "here")] {
         let id = CommentId::new(id);
-        let comment = reader.comment(&repo(), place, id).await.unwrap();
+        let comment = reader
+            .comment(&repo(), world.id.pr, place, id)
+            .await
+            .unwrap();
         assert_eq!(comment.body, body);
         assert_eq!(comment.pr, world.id.pr);
         assert_eq!(comment.author, Some(Account::parse("alice").unwrap()));
         assert!(comment.author_id.is_some() && !comment.by_bot && !comment.ours);
         // A number means nothing in the other list.
         let other = if place == Line { Conversation } else { Line };
-        let missing = reader.comment(&repo(), other, id).await;
+        let missing = reader.comment(&repo(), world.id.pr, other, id).await;
         assert!(
             matches!(missing, Err(ForgeError::NotFound { .. })),
             "{missing:?}"
@@ -77,7 +80,10 @@ async fn answering_twice_is_answering_once() {
     for (place, id) in [(Conversation, said), (Line, on_line)] {
         for _ in 0..2 {
             let id = CommentId::new(id);
-            writer.acknowledge(&repo(), place, id).await.unwrap();
+            writer
+                .acknowledge(&repo(), world.id.pr, place, id)
+                .await
+                .unwrap();
         }
     }
     writer.say(&repo(), world.id.pr, "Commands:").await.unwrap();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mirilla_domain::ids::CommentId;
-use mirilla_forge::github::{GithubResolver, WriteGate};
+use mirilla_forge::WriteGate;
+use mirilla_forge::github::GithubResolver;
 use mirilla_forge::{ResolveToken, TokenError, TokenSource};
 use mirilla_ports::forge::{ForgeError, NewReview};
 use mirilla_ports::resolve::ForgeResolve as _;

@@ -11,10 +11,8 @@ pub(crate) use world::{REPO, World};
 
 use std::sync::Arc;
 
-use mirilla_forge::github::{
-    GithubReader, GithubSettings, GithubWriter, Identity, Whoami, WriteGate,
-};
-use mirilla_forge::{ReadToken, TokenSource, WriteToken};
+use mirilla_forge::github::{GithubReader, GithubSettings, GithubWriter, Identity, Whoami};
+use mirilla_forge::{ReadToken, TokenSource, WriteGate, WriteToken};
 
 /// Sentinel tokens: made up, and looked for wherever they must not be.
 pub(crate) const READ_TOKEN: &str = "ghs_SENTINEL_read_made_up";

@@ -153,8 +153,13 @@ async fn order(
         return Ok(Err(Refusal::TooMany));
     }
     let repo = &record.repo_name;
-    let said = match ports.forge.comment(repo, about.place, about.comment).await {
-        Ok(said) if said.pr == about.pull_request.pr => said,
+    let pr = about.pull_request.pr;
+    let said = match ports
+        .forge
+        .comment(repo, pr, about.place, about.comment)
+        .await
+    {
+        Ok(said) if said.pr == pr => said,
         Ok(_) | Err(ForgeError::NotFound { .. }) => return Ok(Err(Refusal::Gone)),
         Err(error) => return Err(error.into()),
     };

@@ -51,9 +51,10 @@ pub async fn acknowledge(
     if note.verb == Verb::Help {
         help(ports, about, &record).await?;
     }
+    let pr = about.pull_request.pr;
     let reacted = ports
         .write
-        .acknowledge(&record.repo_name, about.place, about.comment)
+        .acknowledge(&record.repo_name, pr, about.place, about.comment)
         .await;
     let outcome = match reacted {
         Ok(()) => "acknowledged",

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{LIST, MAX_DETAIL_BYTES, READ, REDELIVER};
-use crate::github::error::{CallError, GithubError, Named};
+use crate::error::{ApiError, CallError, Named};
 
 /// What GitHub calls success; anything else is a failure, time-outs included, which its own filter for
 /// failures leaves out.
@@ -149,7 +149,7 @@ impl Item {
 }
 
 fn nonsense(what: &'static str, named: Named) -> ForgeError {
-    CallError::from(GithubError::Answer(what)).into_forge(named)
+    CallError::from(ApiError::Answer(what)).into_forge(named)
 }
 
 impl fmt::Debug for DeliveryLog {

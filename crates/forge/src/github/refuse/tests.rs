@@ -1,5 +1,7 @@
 use mirilla_casekit::repo_path;
 
+use std::time::Duration;
+
 use super::*;
 
 /// 2026-01-01T00:00:00Z.
@@ -27,7 +29,7 @@ fn seen(file: &str) -> String {
 fn bodies_seen_in_public_are_told_apart() {
     use Refusal::{Anchor, Other, PendingReview, TooLong};
     let limited = Refused::Limited(Limit {
-        after: SECONDARY_WAIT,
+        after: UNNAMED_WAIT,
         named: false,
     });
     for (status, file, want) in [

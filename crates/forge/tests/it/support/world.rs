@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mirilla_domain::ids::{Forge, InstallationId, PrNumber, PullRequestRef, RepoId, Timestamp};
+use mirilla_forge::WriteGate;
 use mirilla_forge::github::{
-    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami, WriteGate,
+    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
 };
 use mirilla_ports::Clock;
 use mirilla_sim::{

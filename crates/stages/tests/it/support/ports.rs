@@ -382,10 +382,12 @@ impl<P: ForgeRead> ForgeRead for Gated<&P> {
     async fn comment(
         &self,
         repo: &RepoName,
+        pr: PrNumber,
         place: CommentPlace,
         id: CommentId,
     ) -> Result<SaidComment, ForgeError> {
-        pass!(self, "forge.comment", self.port.comment(repo, place, id))
+        let call = self.port.comment(repo, pr, place, id);
+        pass!(self, "forge.comment", call)
     }
     async fn change_authors(
         &self,
@@ -485,10 +487,11 @@ impl<P: ForgeWrite> ForgeWrite for Gated<&P> {
     async fn acknowledge(
         &self,
         repo: &RepoName,
+        pr: PrNumber,
         place: CommentPlace,
         comment: CommentId,
     ) -> Result<(), ForgeError> {
-        let call = self.port.acknowledge(repo, place, comment);
+        let call = self.port.acknowledge(repo, pr, place, comment);
         pass!(self, "forge.acknowledge", call)
     }
     async fn say(

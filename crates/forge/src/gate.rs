@@ -10,7 +10,7 @@ use mirilla_domain::ids::Timestamp;
 use mirilla_ports::Clock;
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::github::refuse::{Limit, SECONDARY_WAIT};
+use crate::refused::{Limit, UNNAMED_WAIT};
 
 /// Between the end of one write and the begin of the next.
 const SPACING: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ struct State {
 pub(crate) struct Pass<'g>(MutexGuard<'g, State>);
 
 impl WriteGate {
-    /// Waits for the turn; `Err` with the time that is left if GitHub said to stop writing.
+    /// Waits for the turn; `Err` with the time that is left if the forge said to stop writing.
     pub(crate) async fn enter(&self, clock: &dyn Clock) -> Result<Pass<'_>, Duration> {
         let state = self.0.lock().await;
         let now = clock.now();
@@ -58,7 +58,7 @@ impl Pass<'_> {
         self.0.unnamed = 0;
     }
 
-    /// Notes a limit and returns how long nothing may be written: what GitHub named, else a minute,
+    /// Notes a limit and returns how long nothing may be written: what the forge named, else a minute,
     /// doubled with every further limit in a row.
     pub(crate) fn limited(mut self, limit: Limit, clock: &dyn Clock) -> Duration {
         let now = clock.now();
@@ -67,7 +67,7 @@ impl Pass<'_> {
         } else {
             let factor = 1_u32.checked_shl(self.0.unnamed).unwrap_or(u32::MAX);
             self.0.unnamed = self.0.unnamed.saturating_add(1);
-            SECONDARY_WAIT.saturating_mul(factor).min(LONGEST_WAIT)
+            UNNAMED_WAIT.saturating_mul(factor).min(LONGEST_WAIT)
         };
         self.0.last_write = Some(now);
         self.0.blocked_until = Some(now.plus(after));

@@ -1,4 +1,4 @@
-//! How much of GitHub's limit on calls is left, as its answers say.
+//! How much of a forge's limit on calls is left, as its answers say.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -7,7 +7,7 @@ use mirilla_http::Method;
 use serde_json::Value;
 use url::Url;
 
-/// Bound for one exchange, unless it says otherwise: GitHub itself gives up after ten seconds.
+/// Bound for one exchange, unless it says otherwise: GitHub itself gives up after ten seconds, GitLab after sixty.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What an answer shall be.
@@ -19,16 +19,11 @@ pub(crate) enum Accept {
     Diff,
     /// Whatever the archive's host sends.
     Archive,
+    /// The bytes of a file.
+    Raw,
 }
 
 impl Accept {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Json | Self::Archive => "application/vnd.github+json",
-            Self::Diff => "application/vnd.github.diff",
-        }
-    }
-
     pub(crate) const fn is_json(self) -> bool {
         matches!(self, Self::Json)
     }

@@ -1,20 +1,20 @@
-//! What lies below a [`ForgeError`]: the cause, without any text that GitHub or a person wrote.
+//! What lies below a [`ForgeError`]: the cause, without any text that a forge or a person wrote.
 
 use mirilla_http::{HttpError, Sent, StatusCode};
 use mirilla_ports::forge::ForgeError;
 
-use crate::github::refuse::Refused;
+use crate::refused::Refused;
 use crate::token::TokenError;
 
-/// The cause of a failed call to GitHub.
+/// The cause of a failed call to a forge.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum GithubError {
+pub enum ApiError {
     /// The exchange failed.
-    #[error("the exchange with GitHub failed")]
+    #[error("the exchange with the forge failed")]
     Http(#[from] HttpError),
     /// An answer with a status that says no more than that it failed.
-    #[error("GitHub answered with status {0}")]
+    #[error("the forge answered with status {0}")]
     Status(StatusCode),
     /// GraphQL answered with errors.
     #[error("GraphQL answered with errors of type `{0}`")]
@@ -30,18 +30,18 @@ pub enum GithubError {
 /// How one call failed, before it is said in the port's words.
 #[derive(Debug)]
 pub(crate) enum CallError {
-    /// GitHub answered and refused.
+    /// The forge answered and refused.
     Refused(Refused),
     /// The exchange failed.
     Http(HttpError),
     /// There was no token to send.
     Token(TokenError),
     /// The answer has another shape than agreed.
-    Answer(GithubError),
+    Answer(ApiError),
 }
 
-impl From<GithubError> for CallError {
-    fn from(error: GithubError) -> Self {
+impl From<ApiError> for CallError {
+    fn from(error: ApiError) -> Self {
         Self::Answer(error)
     }
 }
@@ -88,15 +88,11 @@ fn from_refused(refused: Refused, named: Named) -> ForgeError {
             what: named.what,
             reason,
         },
-        Refused::TooLarge => failed(
-            GithubError::Status(StatusCode::NOT_ACCEPTABLE),
-            named,
-            false,
-        ),
-        // GitHub answers 502 to writes that landed.
-        Refused::Server(status) => failed(GithubError::Status(status), named, named.writes),
-        Refused::Other(status) => failed(GithubError::Status(status), named, false),
-        Refused::Graphql(kind) => failed(GithubError::Graphql(kind), named, named.writes),
+        Refused::TooLarge => failed(ApiError::Status(StatusCode::NOT_ACCEPTABLE), named, false),
+        // A proxy answers 502 to writes that landed.
+        Refused::Server(status) => failed(ApiError::Status(status), named, named.writes),
+        Refused::Other(status) => failed(ApiError::Status(status), named, false),
+        Refused::Graphql(kind) => failed(ApiError::Graphql(kind), named, named.writes),
     }
 }
 
@@ -107,7 +103,7 @@ fn from_http(error: HttpError, named: Named) -> ForgeError {
         // A redirect that is not followed means that nothing was done.
         Sent::Answered(status) => status.is_success() || status.is_server_error(),
     };
-    failed(GithubError::Http(error), named, named.writes && done)
+    failed(ApiError::Http(error), named, named.writes && done)
 }
 
 fn from_token(error: TokenError, named: Named) -> ForgeError {
@@ -120,11 +116,11 @@ fn from_token(error: TokenError, named: Named) -> ForgeError {
             action: "be minted for this stage",
         },
         TokenError::RateLimited { after } => ForgeError::RateLimited { after },
-        error @ TokenError::Unavailable { .. } => failed(GithubError::Token(error), named, false),
+        error @ TokenError::Unavailable { .. } => failed(ApiError::Token(error), named, false),
     }
 }
 
-fn failed(error: GithubError, named: Named, may_have_landed: bool) -> ForgeError {
+fn failed(error: ApiError, named: Named, may_have_landed: bool) -> ForgeError {
     let source = Box::new(error);
     if may_have_landed {
         ForgeError::Unknown { source }

@@ -4,16 +4,16 @@ use mirilla_http::{Denied, HttpError};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::github::api::{Answer, Api, Call};
-use crate::github::error::{CallError, GithubError};
-use crate::github::page::next_link;
+use crate::api::link::next_link;
+use crate::api::{Answer, Api, Call, Service};
+use crate::error::{ApiError, CallError};
 
-/// Entries of a page: GitHub's most.
+/// Entries of a page: the most that GitHub and GitLab give.
 const PER_PAGE: usize = 100;
 /// Entries of a page where a full one is too large: a hundred comments of 65,536 characters each, in
 /// front of a line of half a megabyte, are the work of a minute.
 const PER_SMALL_PAGE: usize = 10;
-/// Pages of one list that are read: past it somebody floods, or GitHub gives no more anyway.
+/// Pages of one list that are read: past it somebody floods, or the forge gives no more anyway.
 pub(crate) const MAX_PAGES: usize = 30;
 /// Bound for one page.
 const MAX_PAGE_BYTES: u64 = 12 * 1024 * 1024;
@@ -27,7 +27,7 @@ pub(crate) enum End {
     Cut,
 }
 
-impl Api {
+impl<S: Service> Api<S> {
     /// Reads a list page by page, following `rel="next"` on the API's own origin only, and hands every
     /// page to `each`.
     ///
@@ -40,10 +40,10 @@ impl Api {
     ) -> Result<End, CallError> {
         let mut url = numbered(list, PER_PAGE, 1);
         for page in 1..=MAX_PAGES {
-            match self.page(route, url).await {
+            match self.page(route, url.clone()).await {
                 Ok(answer) => {
                     each(answer.json()?);
-                    match self.next(&answer)? {
+                    match self.next(&url, &answer)? {
                         None => return Ok(End::Reached),
                         Some(next) => url = next,
                     }
@@ -72,9 +72,9 @@ impl Api {
         let first = page.saturating_sub(1).saturating_mul(pieces);
         for piece in 1..=pieces {
             let url = numbered(list, PER_SMALL_PAGE, first.saturating_add(piece));
-            let answer = self.page(route, url).await?;
+            let answer = self.page(route, url.clone()).await?;
             each(answer.json()?);
-            if self.next(&answer)?.is_none() {
+            if self.next(&url, &answer)?.is_none() {
                 return Ok(End::Reached);
             }
         }
@@ -86,15 +86,25 @@ impl Api {
         self.read(&call).await
     }
 
-    /// Returns the URL of the page after an answer, which must be the API's own.
-    pub(crate) fn next(&self, answer: &Answer) -> Result<Option<Url>, CallError> {
+    /// Returns the URL of the page after the one at `url`, which must be the API's own.
+    ///
+    /// GitLab's links lead to the name that its operator gave it, which need not be the one it is reached by;
+    /// its number of the next page says the same.
+    pub(crate) fn next(&self, url: &Url, answer: &Answer) -> Result<Option<Url>, CallError> {
+        if let Some(number) = answer.headers.get("x-next-page") {
+            let number = number
+                .to_str()
+                .ok()
+                .and_then(|text| text.trim().parse().ok());
+            return Ok(number.map(|number: u64| with_page(url, number)));
+        }
         let Some(link) = next_link(&answer.headers) else {
             return Ok(None);
         };
-        let base = self.settings().api_base();
+        let base = self.service().api_base();
         let url = base
             .join(&link)
-            .map_err(|_unparsable| GithubError::Answer("link to its next page"))?;
+            .map_err(|_unparsable| ApiError::Answer("link to its next page"))?;
         if url.origin() == base.origin() && url.username().is_empty() && url.password().is_none() {
             return Ok(Some(url));
         }
@@ -103,6 +113,21 @@ impl Api {
             reason: Denied::Host,
         }))
     }
+}
+
+/// Returns the same URL with another number of its page.
+fn with_page(url: &Url, number: u64) -> Url {
+    let kept: Vec<(String, String)> = url
+        .query_pairs()
+        .filter(|(name, _)| name != "page")
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect();
+    let mut url = url.clone();
+    url.query_pairs_mut()
+        .clear()
+        .extend_pairs(kept)
+        .append_pair("page", &number.to_string());
+    url
 }
 
 /// Returns the URL of a page of a list.
