@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use functions::Profile;
+use functions::{Profile, Programs};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -45,8 +45,8 @@ fn main() -> Result<ExitCode> {
         ["check"] => check::run(&root)?,
         ["template"] => template::lint(&root)?,
         ["generate"] => template::generate(&root)?,
-        ["functions"] => functions::build(&root, Profile::Release)?,
-        ["functions", "--debug"] => functions::build(&root, Profile::Debug)?,
+        ["functions"] => functions::build(&root, Profile::Release, Programs::All)?,
+        ["functions", "--debug"] => functions::build(&root, Profile::Debug, Programs::All)?,
         ["local", "test"] => local::test(&root, Profile::Release)?,
         ["local", "test", "--debug"] => local::test(&root, Profile::Debug)?,
         ["local", "up"] => local::up(&root, Profile::Release)?,
