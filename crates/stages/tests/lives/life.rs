@@ -207,7 +207,7 @@ impl Life {
             }
         }
         self.outbox.extend(self.host.sim.github().take_deliveries());
-        self.arrange_webhooks(event);
+        self.arrange_webhooks(event, said_before);
         let armed = self.arm(event);
         self.run(event).await;
         if let Some((name, planned)) = armed {
@@ -336,11 +336,15 @@ impl Life {
     }
 
     /// Brings what waits to be delivered into the order it will arrive in.
-    fn arrange_webhooks(&mut self, event: Event) {
+    fn arrange_webhooks(&mut self, event: Event, said_before: usize) {
         match event.kind {
             Kind::LostWebhook => {
                 self.lost = true;
                 self.outbox.clear();
+                // Nobody but a webhook tells of a command.
+                for one in &mut self.said[said_before..] {
+                    one.must = false;
+                }
             }
             Kind::Scramble => {
                 let again = self.outbox.clone();
