@@ -97,6 +97,8 @@ pub(crate) struct Life {
     /// Whether all was done after the last event.
     pub(super) is_settled: bool,
     pub(super) outbox: Vec<WebhookDelivery>,
+    /// When was looked last.
+    last_look: Timestamp,
     pub(super) old: Vec<WebhookDelivery>,
     /// Whether somebody has to look for heads that were not announced.
     pub(super) lost: bool,
@@ -173,6 +175,7 @@ impl Life {
             beside: None,
             is_settled: true,
             outbox: github.take_deliveries(),
+            last_look: host.now(),
             old: Vec::new(),
             lost: false,
             silent_steps: 0,
@@ -232,6 +235,7 @@ impl Life {
             self.quiet().await;
             self.seen = self.look().await;
         }
+        self.learn_what_was_obeyed();
         self.is_settled = event.settles;
         if event.settles {
             self.learn_whether_paused();
@@ -299,6 +303,17 @@ impl Life {
         };
         let at = (self.now.sha.as_str(), self.base);
         Seen::look(&self.host, at, &heads, &self.said).await
+    }
+
+    /// Notes which commands were obeyed since the last look.
+    fn learn_what_was_obeyed(&mut self) {
+        let between = (self.last_look, self.host.now());
+        for one in &mut self.said {
+            if one.obeyed.is_none() && self.seen.obeyed.contains(&one.id) {
+                one.obeyed = Some(between);
+            }
+        }
+        self.last_look = self.host.now();
     }
 
     fn is_check_running(&self) -> bool {
