@@ -13,7 +13,9 @@ mod error;
 mod gate;
 pub mod github;
 mod job_tokens;
+mod kept;
 mod refused;
+mod resolving;
 pub mod token;
 
 pub use error::ApiError;
