@@ -12,6 +12,7 @@ mod base;
 mod error;
 mod gate;
 pub mod github;
+pub mod gitlab;
 mod job_tokens;
 mod kept;
 mod refused;
