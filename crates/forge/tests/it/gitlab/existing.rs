@@ -2,6 +2,7 @@
 
 use mirilla_domain::ids::CommentId;
 use mirilla_domain::thread::Existing;
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
 use mirilla_sim::Commit;
 

@@ -2,6 +2,7 @@
 
 use mirilla_casekit::repo_path;
 use mirilla_domain::review::Side;
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
 use mirilla_ports::forge::{ForgeError, NewReview, Refusal};
 use mirilla_sim::{GitlabFeature, GitlabOptions, GitlabVersion};

@@ -2,6 +2,7 @@
 
 use mirilla_domain::ids::{Account, CommentId};
 use mirilla_domain::request::CommentPlace;
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
 use mirilla_ports::forge::ForgeError;
 use mirilla_sim::{Access, Commit, GitlabFeature, Scope};
@@ -17,9 +18,8 @@ async fn comment_is_read_as_it_is_now_and_notes_of_gitlab_are_none() {
         let id = gl
             .comment(PROJECT, lab.iid, "bob", "/mirilla review")
             .unwrap();
-        let said = lab
-            .reader()
-            .comment(&repo(), lab.pr(), WHOLE, CommentId::new(id));
+        let reader = lab.reader();
+        let said = reader.comment(&repo(), lab.pr(), WHOLE, CommentId::new(id));
         let said = said.await.unwrap();
         assert_eq!((said.pr, said.body.as_str()), (lab.pr(), "/mirilla review"));
         assert_eq!(said.author.unwrap().as_str(), "bob");
@@ -28,9 +28,7 @@ async fn comment_is_read_as_it_is_now_and_notes_of_gitlab_are_none() {
         gl.set_title(PROJECT, lab.iid, "/mirilla review", "bob")
             .unwrap();
         let system = lab.page().discussions.last().unwrap().notes[0].id;
-        let refused = lab
-            .reader()
-            .comment(&repo(), lab.pr(), WHOLE, CommentId::new(system));
+        let refused = reader.comment(&repo(), lab.pr(), WHOLE, CommentId::new(system));
         let refused = refused.await;
         assert!(
             matches!(refused, Err(ForgeError::NotFound { .. })),

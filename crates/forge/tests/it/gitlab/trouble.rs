@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
 use mirilla_ports::forge::ForgeError;
 use mirilla_sim::{Fault, GitlabFeature, GitlabLimits, GitlabOptions, GitlabVersion, RateHeaders};
