@@ -1,6 +1,5 @@
 //! What a scenario is, and what is said in many of them.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 

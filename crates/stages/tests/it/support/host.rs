@@ -25,7 +25,7 @@ use mirilla_domain::redact::Redactor;
 use mirilla_domain::settings::OperatorPolicy;
 use mirilla_domain::signal::{About, Signal};
 use mirilla_domain::snapshot::Keys;
-use mirilla_domain::webhook::{Secrets, WebhookSecret, sign_github};
+use mirilla_domain::webhook::{GitlabSecrets, HookSecrets, Secrets, WebhookSecret, sign_github};
 use mirilla_forge::github::Minter;
 use mirilla_forge::{Reader, Writer};
 use mirilla_local::{
@@ -45,7 +45,6 @@ use mirilla_stages::error::{Disposition, StageError};
 use mirilla_stages::intake::{
     self, FixedSecrets, IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache,
 };
-use mirilla_stages::mint::{self, Place, Reach};
 use mirilla_stages::post::{self, KeepRuns, PostPorts, PostSettings};
 use mirilla_stages::report::{self, Report};
 use mirilla_stages::review;
@@ -412,6 +411,10 @@ impl Host {
             current: WebhookSecret::parse(&self.town.hook_secret()).unwrap(),
             previous: None,
             grace: Duration::ZERO,
+        };
+        let secrets = match self.town.place.forge() {
+            Forge::Github => HookSecrets::from(secrets),
+            Forge::Gitlab => GitlabSecrets::new(Some(secrets), None).unwrap().into(),
         };
         let secrets = SecretCache::open(Arc::new(FixedSecrets(secrets)), self.now())
             .await
