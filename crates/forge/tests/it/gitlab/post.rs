@@ -40,7 +40,10 @@ async fn case_061_comments_stand_where_they_belong_and_people_get_one_mail() {
             ] {
                 assert_eq!(got, wanted.need(name), "{version} {what}: {name}");
             }
+            wanted.finish();
         }
+        assert_eq!(expected.need("schema"), "gitlab-position/1");
+        expected.finish();
         assert_eq!(places.len(), 5, "{version}");
         let body = page.discussions.last().unwrap();
         assert!(body.individual, "{version}");

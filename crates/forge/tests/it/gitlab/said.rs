@@ -45,9 +45,8 @@ async fn account_of_a_token_is_a_bot_and_our_own_is_ours() {
         let token = gl.create_project_token(PROJECT, "made up", Access::Developer, Scope::Api);
         let bot = lab.writer_with(&token.unwrap());
         let id = bot.say(&repo(), lab.pr(), "Beep.").await.unwrap();
-        let read = |reader| async move { (reader, id) };
-        let (reader, id) = read(lab.reader()).await;
-        let said = reader.comment(&repo(), lab.pr(), WHOLE, id).await.unwrap();
+        let said = lab.reader().comment(&repo(), lab.pr(), WHOLE, id).await;
+        let said = said.unwrap();
         assert!(said.by_bot && !said.ours);
         let own = bot.reader().comment(&repo(), lab.pr(), WHOLE, id).await;
         assert!(own.unwrap().ours);
