@@ -40,7 +40,10 @@ async fn case_061_comments_stand_where_they_belong_and_people_get_one_mail() {
             ] {
                 assert_eq!(got, wanted.need(name), "{version} {what}: {name}");
             }
+            wanted.finish();
         }
+        assert_eq!(expected.need("schema"), "gitlab-position/1");
+        expected.finish();
         assert_eq!(places.len(), 5, "{version}");
         let body = page.discussions.last().unwrap();
         assert!(body.individual, "{version}");
@@ -177,7 +180,7 @@ async fn early_shape_of_ranges_is_never_sent() {
 
 #[tokio::test]
 async fn deleted_line_of_our_comment_is_on_the_left() {
-    let lab = each().last().unwrap();
+    let lab = Lab::with(GitlabOptions::default());
     let review = lab.review(lab.places());
     let writer = lab.writer();
     writer
