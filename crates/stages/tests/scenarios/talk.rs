@@ -58,7 +58,7 @@ async fn paused_is_left_alone_until_it_is_resumed(place: Place) {
     assert_eq!(job.end_reason, Some(EndReason::Paused), "{job:#?}");
     let resume = host.hears(WRITER, "/mirilla resume").await;
     assert!(host.is_acknowledged(resume) && !host.record().await.paused);
-    assert_eq!(host.job_of(1).await.unwrap().state, JobState::Posted);
+    assert_eq!(host.job().await.unwrap().state, JobState::Posted);
 }
 
 async fn help_is_given_once(place: Place) {
