@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use mirilla_diff::parse;
+use mirilla_diff::{FileDiff, parse};
 use mirilla_domain::code::SkipReason;
 use mirilla_domain::ids::CommitSha;
 use mirilla_domain::snapshot::{MissingFile, PullRequest};
@@ -189,21 +189,28 @@ async fn raw(api: &Api, at: Place, diff: &mut Diff) -> Result<bool, CallError> {
     let parsed = parse(&answer.body);
     diff.files = parsed.files.len();
     for file in &parsed.files {
-        let is_text = !file.binary && !file.submodule;
-        let has_lines = !file.added.is_empty() || !file.deleted.is_empty();
-        let is_empty = |object: Option<&str>| {
-            object.is_some_and(|id| EMPTY_FILE.iter().any(|empty| empty.starts_with(id)))
-        };
-        let changed = file.old_oid != file.new_oid
-            && !is_empty(file.new_oid.filter(|_| file.old_path.is_none()))
-            && !is_empty(file.old_oid.filter(|_| file.new_path.is_none()));
-        if is_text && !has_lines && changed {
+        if is_left_out(file) {
             let path = String::from_utf8_lossy(file.path()).into_owned();
             diff.miss(path, SkipReason::PatchUnavailable);
+        } else {
+            diff.bytes.extend_from_slice(file.section);
         }
     }
-    diff.bytes = answer.body.into();
     Ok(true)
+}
+
+/// Returns whether a file changed, and the lines that did are not there.
+fn is_left_out(file: &FileDiff<'_>) -> bool {
+    let has_lines = !file.added.is_empty() || !file.deleted.is_empty();
+    if file.binary || file.submodule || has_lines {
+        return false;
+    }
+    let is_empty = |object: Option<&str>| {
+        object.is_some_and(|id| EMPTY_FILE.iter().any(|empty| empty.starts_with(id)))
+    };
+    let is_new_and_empty = file.old_path.is_none() && is_empty(file.new_oid);
+    let was_empty = file.new_path.is_none() && is_empty(file.old_oid);
+    file.old_oid != file.new_oid && !is_new_and_empty && !was_empty
 }
 
 /// Puts the diff together from the files of a version.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use mirilla_diff::{FileDiff, FileStatus, parse};
+use mirilla_diff::{FileDiff, FileStatus, LineRanges, parse};
 use mirilla_domain::ids::{CommitSha, Forge, PrNumber, PullRequestRef, RepoId};
 use mirilla_domain::snapshot::{PullRequest, TRUSTED_PATHS};
 use mirilla_ports::ForgeRead as _;
@@ -44,7 +44,7 @@ fn after() -> Commit {
 }
 
 /// What a diff says of its files: paths, status, whether it is binary, and the numbers of changed lines.
-type Row = (String, String, FileStatus, bool, Vec<u32>, Vec<u32>);
+type Row = (String, String, FileStatus, bool, LineRanges, LineRanges);
 
 fn rows(diff: &[u8]) -> Vec<Row> {
     let parsed = parse(diff);
