@@ -135,8 +135,24 @@ pub(crate) const VARIABLES: &[Variable] = &[
         form: "a third token, of the account that writes, which may push; with two tokens and MIRILLA_RESOLVE_THREADS",
     },
     Variable {
+        name: "MIRILLA_GITLAB_URL",
+        form: "the address of a GitLab, such as `https://gitlab.example.com`; in a pipeline of GitLab's its own is the default",
+    },
+    Variable {
+        name: "MIRILLA_GITLAB_CA_FILE",
+        form: "path of a PEM file with the authority of that GitLab's certificate; in a pipeline of GitLab's its own is the default; `mirilla collect` and `mirilla post` only",
+    },
+    Variable {
+        name: "MIRILLA_GITLAB_READ_TOKEN",
+        form: "a token with the scope `read_api` and the role Reporter",
+    },
+    Variable {
+        name: "MIRILLA_GITLAB_WRITE_TOKEN",
+        form: "a token with the scope `api` and the role Developer",
+    },
+    Variable {
         name: "MIRILLA_MARKER_KEY",
-        form: "random text of at least 16 bytes (`openssl rand -hex 32`) by which `mirilla post` knows its own comments again; never change it; `mirilla post` only, a host makes its own",
+        form: "random text of at least 16 bytes (`openssl rand -hex 32`) by which `mirilla post` knows its own comments again; never change it; on GitLab the default is made of the token that writes; `mirilla post` only, a host makes its own",
     },
     Variable {
         name: "ANTHROPIC_API_KEY",

@@ -1,5 +1,6 @@
 //! The commands of a pipeline against the simulated forge: what crosses, what is refused, what is said.
 
+mod gitlab;
 mod hostile;
 mod memory;
 mod refusals;
