@@ -10,7 +10,7 @@ mod lines;
 
 use serde::{Deserialize, Serialize};
 
-pub use lines::{FileLines, ShownLine, renamed_from};
+pub use lines::{FileLines, LineKind, LineRange, LineSpot, ShownLine, renamed_from};
 
 use crate::fingerprint::normalise;
 use crate::ids::{NewLine, OldLine};

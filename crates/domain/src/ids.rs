@@ -286,6 +286,23 @@ text_id!(
     |v| is_plain(v, 255) && !v.contains(['/', ' '])
 );
 
+impl Account {
+    /// Returns whether a forge gives names like this to accounts that are no person's: `name[bot]` on GitHub,
+    /// `project_7_bot_0a1b`, `group_7_bot` and `service_account_…` on GitLab.
+    pub fn is_bot(&self) -> bool {
+        let of_token = ["project_", "group_"].iter().any(|prefix| {
+            let rest = self.0.strip_prefix(prefix).unwrap_or_default();
+            let number = rest.split('_').next().unwrap_or_default();
+            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            is_number
+                && rest
+                    .get(number.len()..)
+                    .is_some_and(|rest| rest.starts_with("_bot"))
+        });
+        of_token || self.0.ends_with("[bot]") || self.0.starts_with("service_account_")
+    }
+}
+
 impl CommitSha {
     /// Returns the first 7 digits, for people.
     pub fn short(&self) -> &str {

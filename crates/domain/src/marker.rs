@@ -121,6 +121,17 @@ pub fn poses_as_one(text: &str) -> bool {
     text.contains(OPEN.trim_end())
 }
 
+/// Returns the job that the last marker-shaped text of a body names, genuine or not.
+///
+/// For telling apart what one account wrote, where nothing is decided by it: that takes [`read`].
+pub fn claimed_job(body: &str) -> Option<JobId> {
+    let (_, last) = body.rsplit_once(OPEN)?;
+    let (inner, _) = last.split_once(CLOSE)?;
+    let mut fields = inner.split(' ').filter_map(|field| field.split_once('='));
+    let (_, job) = fields.find(|(name, _)| matches!(*name, "job" | "review"))?;
+    JobId::parse(job).ok()
+}
+
 /// Returns the marker's line, in the newest version, without a line break.
 pub fn write(key: &MarkerKey, pull_request: &PullRequestRef, marker: &Marker) -> String {
     let version = Version::NEWEST;

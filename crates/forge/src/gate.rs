@@ -1,7 +1,7 @@
-//! Writes to one installation, one after the other.
+//! Writes to one installation, or with one token, one after the other.
 //!
 //! GitHub asks for serial writes with a second between them, and blocks longer whoever writes on while
-//! blocked.
+//! blocked. GitLab.com takes sixty notes a minute.
 //! <https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api>
 
 use std::time::Duration;
@@ -10,7 +10,9 @@ use mirilla_domain::ids::Timestamp;
 use mirilla_ports::Clock;
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::refused::{Limit, UNNAMED_WAIT};
+use crate::api::{Answer, Api, Call, Service};
+use crate::error::CallError;
+use crate::refused::{Limit, Refused, UNNAMED_WAIT};
 
 /// Between the end of one write and the begin of the next.
 const SPACING: Duration = Duration::from_secs(1);
@@ -48,6 +50,28 @@ impl WriteGate {
             }
         }
         Ok(Pass(state))
+    }
+
+    /// Makes one write, in its turn. A limit comes back as the wait that it ends with here.
+    pub(crate) async fn write<S: Service>(
+        &self,
+        api: &Api<S>,
+        call: &Call,
+    ) -> Result<Answer, CallError> {
+        let limited = |after| {
+            let named = true;
+            CallError::Refused(Refused::Limited(Limit { after, named }))
+        };
+        let pass = self.enter(api.clock()).await.map_err(limited)?;
+        match api.write(call).await {
+            Err(CallError::Refused(Refused::Limited(limit))) => {
+                Err(limited(pass.limited(limit, api.clock())))
+            }
+            outcome => {
+                pass.done(api.clock());
+                outcome
+            }
+        }
     }
 }
 

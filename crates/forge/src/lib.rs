@@ -7,15 +7,22 @@
 //! **Invariant:** a [`ReadToken`] cannot be given to a writer, and a [`ResolveToken`] to neither half. A token
 //! leaves this crate only towards the API host of the operator's settings.
 
+mod access;
 mod api;
+mod archive;
 mod base;
 mod error;
 mod gate;
 pub mod github;
+pub mod gitlab;
 mod job_tokens;
+mod quote;
 mod refused;
+mod section;
 pub mod token;
+mod trusted;
 
+pub use access::{Access, Reader, Writer};
 pub use error::ApiError;
 pub use gate::WriteGate;
 pub use job_tokens::{JobTokens, ResolveTokens, TokensFrom};

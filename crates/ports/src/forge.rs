@@ -71,7 +71,7 @@ pub enum ForgeError {
 /// The reasons for a 422 that call for different answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Some comment's anchor is not part of the diff; which one is not said.
+    /// Some comment's anchor is not part of the diff; which one is not said. Others may stand by now.
     #[error("an anchor is not part of the diff")]
     Anchor,
     /// A review of ours was begun and never submitted.
@@ -230,7 +230,10 @@ pub trait ForgeRead: Send + Sync {
 /// Writes. Holds a token that may write comments to one repository.
 #[async_trait]
 pub trait ForgeWrite: Send + Sync {
-    /// Posts one review with all its comments, or nothing.
+    /// Posts one review with all its comments.
+    ///
+    /// Where the forge takes a review whole, a refusal means that nothing was posted. Where it takes comments
+    /// one by one, comments may stand after any failure, but never the body: it comes last.
     async fn create_review(
         &self,
         repo: &RepoName,

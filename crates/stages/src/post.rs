@@ -5,6 +5,7 @@
 
 mod acknowledge;
 mod apply;
+mod basis;
 mod check;
 mod count;
 mod declines;
@@ -13,22 +14,19 @@ mod keep;
 mod lease;
 mod resolve;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mirilla_domain::checks;
 use mirilla_domain::code::{EndReason, RejectReason};
 use mirilla_domain::gate::CheckReport;
-use mirilla_domain::ids::{AttemptNo, Fingerprint, JobId, ReviewId, Sha256Hex, sha256};
+use mirilla_domain::ids::{AttemptNo, JobId, ReviewId, Sha256Hex, sha256};
 use mirilla_domain::job::{Claim, Job, JobCheck, JobState, MAX_TRIES, Stage};
 use mirilla_domain::marker::MarkerKey;
-use mirilla_domain::plan::{self, FreshDiff, JobFacts, Plan, PlanInput, PlanPolicy, ReadReview};
-use mirilla_domain::redact::{Haystack, Redactor};
+use mirilla_domain::plan::{self, ReadReview};
+use mirilla_domain::redact::Redactor;
 use mirilla_domain::review::Outcome;
 use mirilla_domain::settings::{BrokenSettings, OperatorPolicy, Policy};
 use mirilla_domain::signal::{OddFindings, Signal};
-use mirilla_domain::snapshot::{Keys, PullRequest, SnapshotMeta, TRUSTED_PATHS, TrustedFiles};
-use mirilla_ports::forge::FetchedDiff;
+use mirilla_domain::snapshot::PullRequest;
 use mirilla_ports::ledger::{Claimed, Transaction};
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
@@ -37,11 +35,10 @@ use mirilla_ports::{
     ForgeWrite, Ledger, QueueSend,
 };
 
-use crate::collect::{calls_left, subject, trusted_rev};
+use crate::collect::{calls_left, subject};
 use crate::error::StageError;
 use crate::live;
 use crate::report::{Report, STALE};
-use crate::review::{effective_policy, read_json};
 pub use acknowledge::acknowledge;
 pub use check::check;
 pub use group::merge_group;
@@ -185,9 +182,6 @@ enum Ran {
     Stale(Option<OddFindings>),
 }
 
-/// What the ledger remembers of single findings: nothing yet, the markers on the forge do.
-static NOTHING_RECORDED: BTreeSet<Fingerprint> = BTreeSet::new();
-
 /// Returns what the body says about settings.
 pub fn settings_notes(policy: &Policy) -> Vec<String> {
     let mut notes = Vec::new();
@@ -314,10 +308,14 @@ impl Posting<'_> {
         if review.is_some_and(|read| read.review.outcome == Outcome::Superseded) {
             return self.read_again().await;
         }
-        let (mut plan, body_only, policy) = self.decide(&live, read).await?;
+        let fetched = self.fresh_diff(&live).await?;
+        let existing = self.existing(&live).await?;
+        let basis = self.basis(&live, &fetched, read).await?;
+        let mut plan = basis.plan(self, &existing).await;
+        drop(existing);
         let counted = count::of_plan(&plan, review);
         self.judged = plan.check.take();
-        if let (Some(report), Some(check)) = (&self.judged, JobCheck::of(&live, &policy)) {
+        if let (Some(report), Some(check)) = (&self.judged, JobCheck::of(&live, &basis.policy)) {
             // One name for its whole life: a second one would leave the first running.
             let before = self.job.check.as_ref();
             self.job.check = Some(JobCheck {
@@ -327,7 +325,7 @@ impl Posting<'_> {
                 ..check
             });
         }
-        let report = apply::apply(self, &live, plan, body_only).await?;
+        let report = apply::apply(self, &live, plan, &basis).await?;
         Ok(report.counting_all(counted))
     }
 
@@ -422,96 +420,6 @@ impl Posting<'_> {
             )
             .await?;
         Ok(Report::on(&self.job, "read-again"))
-    }
-
-    /// Fetches what the plan looks at, and plans.
-    async fn decide(
-        &self,
-        live: &PullRequest,
-        read: Read<'_>,
-    ) -> Result<(Plan, Plan, Policy), StageError> {
-        let review = read.review;
-        let fetched = self.fresh_diff(live).await?;
-        let parsed = mirilla_diff::parse(&fetched.bytes);
-        let fresh = FreshDiff::of(&parsed.files, &fetched.missing, None);
-        let floor = checks::floor(&parsed.files);
-        let mut existing = self
-            .ports
-            .read
-            .existing(&live.repo_name, live.id.pr)
-            .await?;
-        declines::read(self.ports, live, &mut existing).await?;
-        let trusted = self.trusted_files(live).await?;
-        let policy = effective_policy(&self.settings.policy, &trusted);
-        let notes = settings_notes(&policy);
-        let facts = JobFacts {
-            job: self.job.id.clone(),
-            attempt: self.job.attempt,
-            pull_request: live.id,
-            head: live.head.clone(),
-            merge_base: fetched.merge_base.clone(),
-        };
-        let public = Haystack::new([fetched.bytes.as_slice()]);
-        let on_lines = PlanPolicy {
-            resolve_threads: self.ports.resolve.is_some(),
-            ..PlanPolicy::from(&policy)
-        };
-        let in_body = PlanPolicy {
-            comment_on_lines: false,
-            ..on_lines.clone()
-        };
-        let input = |policy| PlanInput {
-            job: &facts,
-            diff: &fresh,
-            review,
-            floor: &floor,
-            existing: &existing,
-            recorded: &NOTHING_RECORDED,
-            last_review: self.last_review,
-            policy,
-            notes: &notes,
-            redactor: &self.settings.redactor,
-            public: &public,
-            key: &self.settings.marker_key,
-        };
-        let plan = plan::plan(&input(&on_lines));
-        if self.settings.keep_runs != KeepRuns::No {
-            keep::keep(self, &input(&on_lines), &fetched, read.bytes, &plan).await;
-        }
-        let body_only = plan::plan(&input(&in_body));
-        Ok((plan, body_only, policy))
-    }
-
-    /// Fetches the diff; the merge base is asked for again only if the base branch moved.
-    async fn fresh_diff(&self, live: &PullRequest) -> Result<FetchedDiff, StageError> {
-        let meta = read_json::<SnapshotMeta>(
-            self.ports.artifacts,
-            &Keys::meta(&self.job.id),
-            "snapshot description",
-        )
-        .await;
-        match meta {
-            Ok(meta)
-                if meta.pull_request.base == live.base && meta.pull_request.head == live.head =>
-            {
-                Ok(self.ports.read.diff_from(live, &meta.merge_base).await?)
-            }
-            _ => Ok(self.ports.read.diff(live).await?),
-        }
-    }
-
-    /// Returns settings and rules of the snapshot; without one they are read where a collector would have:
-    /// a change that nobody could collect is held to the same settings.
-    async fn trusted_files(&self, live: &PullRequest) -> Result<TrustedFiles, StageError> {
-        let read = self.ports.read;
-        match read_json(self.ports.artifacts, &Keys::rules(&self.job.id), "rules").await {
-            Ok(files) => Ok(files),
-            Err(StageError::Artifact(ArtifactError::NotFound { .. })) => {
-                let rev = trusted_rev(&self.settings.policy, live);
-                Ok(read.files(&live.repo_name, rev, TRUSTED_PATHS).await?)
-            }
-            Err(error) => Err(error),
-        }
     }
 
     async fn end(&mut self, state: JobState, reason: EndReason) -> Result<Report, StageError> {

@@ -3,7 +3,9 @@
 //! **Invariant:** a line that is in here was seen, whole, in the diff; nothing is guessed between hunks.
 
 use mirilla_diff::{FileDiff, FileStatus};
+use serde::{Deserialize, Serialize};
 
+use super::Anchor;
 use crate::fingerprint::normalise;
 use crate::review::Side;
 
@@ -14,6 +16,8 @@ pub struct ShownLine {
     pub number: u32,
     /// Its number on the other side, if it is unchanged.
     pub other: Option<u32>,
+    /// How far the other side has come where it stands: `other`, or the number of the next line there.
+    pub opposite: u32,
     /// Which hunk of the file shows it.
     pub hunk: usize,
     /// Its text with whitespace collapsed.
@@ -29,6 +33,38 @@ impl ShownLine {
     pub const fn is_changed(&self) -> bool {
         self.other.is_none()
     }
+}
+
+/// Which sides of a diff have a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LineKind {
+    /// The new side alone.
+    Added,
+    /// The old side alone.
+    Deleted,
+    /// Both.
+    Unchanged,
+}
+
+/// A line of a diff with the counters of both sides, which is how GitLab names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LineSpot {
+    /// Its number on the old side, or, if it is added, that of the next line there.
+    pub old: u32,
+    /// Its number on the new side, or, if it is deleted, that of the next line there.
+    pub new: u32,
+    /// Which sides have it.
+    pub kind: LineKind,
+}
+
+/// The ends of a range of lines of one hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LineRange {
+    /// The first line.
+    pub first: LineSpot,
+    /// The last line.
+    pub last: LineSpot,
 }
 
 /// The lines of one changed file.
@@ -51,6 +87,7 @@ impl FileLines {
         let old_path = renamed_from(file);
         let (mut left, mut right) = (Vec::new(), Vec::new());
         for (hunk, lines) in file.hunks.iter().enumerate() {
+            let (mut next_old, mut next_new) = (lines.old_start, lines.new_start);
             for line in lines.lines() {
                 let text = normalise(line.text);
                 let has_return = line.text.contains(&b'\r');
@@ -58,6 +95,7 @@ impl FileLines {
                     left.push(ShownLine {
                         number,
                         other: line.new,
+                        opposite: next_new,
                         hunk,
                         text: text.clone(),
                         indent: String::new(),
@@ -68,12 +106,15 @@ impl FileLines {
                     right.push(ShownLine {
                         number,
                         other: line.old,
+                        opposite: next_old,
                         hunk,
                         text,
                         indent: indent(line.text),
                         has_return,
                     });
                 }
+                next_old = next_old.saturating_add(u32::from(line.old.is_some()));
+                next_new = next_new.saturating_add(u32::from(line.new.is_some()));
             }
         }
         Some(Self {
@@ -98,6 +139,29 @@ impl FileLines {
         let lines = self.side(side);
         let at = lines.partition_point(|line| line.number < number);
         lines.get(at).filter(|line| line.number == number)
+    }
+
+    /// Returns a line with the counters of both sides, if a hunk shows it.
+    pub fn spot(&self, side: Side, number: u32) -> Option<LineSpot> {
+        let line = self.get(side, number)?;
+        let (old, new, changed) = match side {
+            Side::Left => (line.number, line.opposite, LineKind::Deleted),
+            Side::Right => (line.opposite, line.number, LineKind::Added),
+        };
+        let kind = if line.is_changed() {
+            changed
+        } else {
+            LineKind::Unchanged
+        };
+        Some(LineSpot { old, new, kind })
+    }
+
+    /// Returns the ends of a place of more than one line.
+    pub fn range(&self, anchor: &Anchor) -> Option<LineRange> {
+        Some(LineRange {
+            first: self.spot(anchor.side, anchor.start_line?)?,
+            last: self.spot(anchor.side, anchor.line)?,
+        })
     }
 
     /// Returns the lines from `first` to `last`, as far as hunks show them.

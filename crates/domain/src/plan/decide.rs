@@ -339,6 +339,7 @@ fn comments(input: &PlanInput<'_>, drafts: &[Draft<'_>], words: &Words<'_>) -> V
                 side: anchor.side,
                 old_path: draft.old_path.clone(),
                 other_line: anchor.other_line,
+                range: input.diff.range(&draft.path, anchor),
                 body: format!(
                     "{}\n\n{line}",
                     render::comment(draft, anchor, words, input.job)
@@ -405,13 +406,23 @@ fn act(
             comments,
         },
     };
-    if !comments.is_empty() || (is_new_in_body && !input.existing.truncated) {
+    if !comments.is_empty() {
         return create(comments);
     }
     let answered = known
         .reviews
         .iter()
         .rfind(|one| one.marker.job == input.job.job && one.marker.attempt == input.job.attempt);
+    if is_new_in_body && !input.existing.truncated {
+        // One run has one review: what its own review does not say yet is added to it.
+        return match answered {
+            Some(review) => ReviewAction::Edit {
+                review_id: review.id,
+                body: body.to_owned(),
+            },
+            None => create(comments),
+        };
+    }
     if let Some(review) = answered {
         return ReviewAction::Nothing {
             review_id: review.id,

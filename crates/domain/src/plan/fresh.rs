@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mirilla_diff::FileDiff;
 
-use crate::anchor::{FileLines, renamed_from};
+use crate::anchor::{Anchor, FileLines, LineRange, renamed_from};
 use crate::code::SkipReason;
 use crate::digest;
 use crate::ids::Sha256Hex;
@@ -113,6 +113,12 @@ impl FreshDiff {
     /// Returns the lines of a file; of a type change, the one that is there on the new side first.
     pub(super) fn lines(&self, path: &str) -> &[FileLines] {
         self.file(path).map_or(&[], |file| &file.lines)
+    }
+
+    /// Returns the ends of a place of more than one line.
+    pub(super) fn range(&self, path: &str, place: &Anchor) -> Option<LineRange> {
+        let mut lines = self.lines(path).iter();
+        lines.find_map(|lines| lines.range(place))
     }
 
     /// Returns whether a path, by whatever name, is of a file that is still there. One that was renamed and

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::anchor::LineRange;
 use crate::ids::CommitSha;
 use crate::review::Side;
 
@@ -25,6 +26,9 @@ pub struct NewComment {
     /// What `line` is called on the other side, if it is unchanged: GitLab wants both numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_line: Option<u32>,
+    /// The ends of the range, if it has more than one line: GitLab names them by both sides' counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<LineRange>,
     /// Sanitised text with its marker.
     pub body: String,
 }

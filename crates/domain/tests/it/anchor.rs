@@ -1,6 +1,6 @@
 //! Where a comment may go: every place is one that the forge accepts.
 
-use mirilla_domain::anchor::{Anchor, FileLines, OffDiff, Wanted, place};
+use mirilla_domain::anchor::{Anchor, FileLines, LineKind, LineSpot, OffDiff, Wanted, place};
 use mirilla_domain::review::Side;
 use proptest::prelude::*;
 
@@ -205,6 +205,52 @@ fn unchanged_end_of_a_range_knows_its_old_number() {
             other_line: Some(31),
         }
     );
+}
+
+#[test]
+fn line_carries_how_far_both_sides_have_come() {
+    use LineKind::{Added, Deleted, Unchanged};
+    let renamed = lines(
+        "\
+diff --git a/pkg/old_name.go b/pkg/new_name.go
+similarity index 90%
+rename from pkg/old_name.go
+rename to pkg/new_name.go
+index 1..2 100644
+--- a/pkg/old_name.go
++++ b/pkg/new_name.go
+@@ -8,5 +8,6 @@
+ line 8
+ line 9
+-line 10
++line 10 changed
++brand new
+ line 11
+ line 12
+",
+    );
+    let fresh = lines(
+        "diff --git a/fresh.go b/fresh.go\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/fresh.go\n@@ -0,0 +1,2 @@\n+one\n+two\n",
+    );
+    for (file, side, line, want) in [
+        (&renamed, Side::Right, 9, Some((9, 9, Unchanged))),
+        (&renamed, Side::Left, 10, Some((10, 10, Deleted))),
+        (&renamed, Side::Right, 10, Some((11, 10, Added))),
+        (&renamed, Side::Right, 11, Some((11, 11, Added))),
+        (&renamed, Side::Right, 13, Some((12, 13, Unchanged))),
+        (&renamed, Side::Left, 12, Some((12, 13, Unchanged))),
+        (&renamed, Side::Right, 14, None),
+        (&fresh, Side::Right, 2, Some((0, 2, Added))),
+    ] {
+        let spot = want.map(|(old, new, kind)| LineSpot { old, new, kind });
+        assert_eq!(file.spot(side, line), spot, "{side:?} {line}");
+    }
+    let two = place(&renamed, &wanted(10, Some(11))).unwrap();
+    let range = renamed.range(&two).unwrap();
+    assert_eq!((range.first.old, range.first.new), (11, 10));
+    assert_eq!((range.last.old, range.last.new), (11, 11));
+    let one = place(&renamed, &wanted(11, None)).unwrap();
+    assert_eq!(renamed.range(&one), None, "one line is no range");
 }
 
 #[test]

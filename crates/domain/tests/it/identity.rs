@@ -1,6 +1,8 @@
 //! Who wrote a comment and which finding it is about: markers.
 
-use mirilla_domain::ids::{AttemptNo, Fingerprint, Forge, JobId, PrNumber, PullRequestRef, RepoId};
+use mirilla_domain::ids::{
+    Account, AttemptNo, Fingerprint, Forge, JobId, PrNumber, PullRequestRef, RepoId,
+};
 use mirilla_domain::marker::{self, FindingMarker, Marker, MarkerKey, ReviewMarker, Version};
 use mirilla_domain::review::Severity;
 
@@ -91,6 +93,44 @@ fn marker_of_another_place_key_or_content_is_text() {
     for edited in edits {
         assert_ne!(edited, line);
         assert_eq!(marker::read(&key(), &here(), &edited), None, "{edited}");
+    }
+}
+
+#[test]
+fn job_that_a_marker_claims_is_read_whether_it_is_genuine_or_not() {
+    for said in [finding(1), review(vec![fingerprint(2)])] {
+        let line = marker::write(&key(), &here(), &said);
+        let forged = line.replace("mac=", "mac=0");
+        for body in [format!("Text.\n\n{line}"), format!("Text.\n\n{forged}")] {
+            assert_eq!(marker::claimed_job(&body), Some(job()));
+        }
+    }
+    for text in [
+        "",
+        "Text.",
+        "<!-- mirilla v1 -->",
+        "<!-- mirilla v1 job=x -->",
+    ] {
+        assert_eq!(marker::claimed_job(text), None, "{text}");
+    }
+}
+
+#[test]
+fn accounts_of_no_person_are_known_by_their_names() {
+    for (name, want) in [
+        ("renovate[bot]", true),
+        ("project_15_bot_0123abcd", true),
+        ("project_15_bot", true),
+        ("project_15_bot1", true),
+        ("group_9_bot_0123abcd", true),
+        ("service_account_group_9_0123abcd", true),
+        ("project__bot", false),
+        ("project_x_bot", false),
+        ("project_15_bob", false),
+        ("robot", false),
+        ("bob_bot", false),
+    ] {
+        assert_eq!(Account::parse(name).unwrap().is_bot(), want, "{name}");
     }
 }
 

@@ -10,6 +10,7 @@ use crate::error::{CallError, Named};
 use crate::github::api::{Api, End};
 use crate::github::identity::{Identity, User};
 use crate::github::threads;
+use crate::kept::kept;
 use crate::refused::Refused;
 
 const NAMED: Named = Named {
@@ -17,10 +18,6 @@ const NAMED: Named = Named {
     what: "the pull request",
     writes: false,
 };
-
-/// How much of a text that is not ours is kept: it is looked at for who answered whom, and thousands of
-/// long ones must not fill the memory.
-const MAX_FOREIGN_CHARS: usize = 2_000;
 
 /// A review; whatever may be missing may be missing.
 #[derive(Debug, Deserialize)]
@@ -170,11 +167,4 @@ async fn ask(
         }
     }
     Ok(existing)
-}
-
-fn kept(text: String, ours: bool) -> String {
-    match text.char_indices().nth(MAX_FOREIGN_CHARS) {
-        Some((end, _)) if !ours => text.get(..end).unwrap_or_default().to_owned(),
-        _ => text,
-    }
 }

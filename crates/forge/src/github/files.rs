@@ -1,7 +1,7 @@
 //! Settings and rules at one commit, in one query; on wish with the pull request as it is now.
 
 use mirilla_domain::ids::{Account, BranchName, CommitSha, RepoName};
-use mirilla_domain::snapshot::{PullRequest, RepoFile, TrustedFiles};
+use mirilla_domain::snapshot::{PullRequest, TrustedFiles};
 use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,19 +11,13 @@ use crate::github::api::Api;
 use crate::github::identity::is_outsider;
 use crate::github::pull::{Label, unusable};
 use crate::refused::Refused;
+use crate::trusted::{Kept, MAX_FOLDER_FILES, NOT_TEXT};
 
 const FILES: Named = Named {
     action: "read settings and rules",
     what: "the trusted commit",
     writes: false,
 };
-
-/// Files of a folder that are kept.
-const MAX_FOLDER_FILES: usize = 200;
-/// Text of all files together; past it a file is left out.
-const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
-/// Stands in for a file that is not text, so that its reader sees a broken file and not an absent one.
-const NOT_TEXT: &str = "\u{fffd}";
 
 #[derive(Deserialize)]
 struct Data {
@@ -142,16 +136,15 @@ async fn ask(
     let oid = commit
         .and_then(|commit| commit.oid)
         .ok_or(CallError::Refused(Refused::NotFound))?;
-    let mut files = Vec::new();
-    let mut budget = MAX_TEXT_BYTES;
+    let mut kept = Kept::default();
     for (index, path) in paths.iter().enumerate() {
         if let Some(object) = take::<Option<Object>>(&mut found, &format!("p{index}"))? {
-            collect(object, path, &mut files, &mut budget);
+            collect(object, path, &mut kept);
         }
     }
     let files = TrustedFiles {
         commit: CommitSha::parse(&oid).map_err(unusable("trusted commit"))?,
-        files,
+        files: kept.into_files(),
     };
     Ok((files, found))
 }
@@ -193,12 +186,12 @@ fn query(
     (query, Value::Object(variables))
 }
 
-fn collect(object: Object, path: &str, files: &mut Vec<RepoFile>, budget: &mut usize) {
+fn collect(object: Object, path: &str, kept: &mut Kept) {
     let Some(folder) = path.strip_suffix('/') else {
         // An object without text and entries is a binary file, or a folder where a file was expected.
         if object.entries.is_none() {
             let text = object.text.unwrap_or_else(|| NOT_TEXT.to_owned());
-            push(path.to_owned(), text, files, budget);
+            kept.push(path.to_owned(), text);
         }
         return;
     };
@@ -210,15 +203,8 @@ fn collect(object: Object, path: &str, files: &mut Vec<RepoFile>, budget: &mut u
     {
         // Folders within have no text.
         if let Some(text) = entry.object.and_then(|object| object.text) {
-            push(format!("{folder}/{}", entry.name), text, files, budget);
+            kept.push(format!("{folder}/{}", entry.name), text);
         }
-    }
-}
-
-fn push(path: String, text: String, files: &mut Vec<RepoFile>, budget: &mut usize) {
-    if let Some(left) = budget.checked_sub(text.len()) {
-        *budget = left;
-        files.push(RepoFile { path, text });
     }
 }
 

@@ -11,7 +11,7 @@
 use mirilla_diff::{FileDiff, FileStatus, Problem, parse_patch};
 use serde::Deserialize;
 
-use crate::github::quote::{push_path, push_side};
+use crate::section::{Change, Content, FILE_MODE, Section};
 
 /// An entry of the list.
 #[derive(Debug, Clone, Deserialize)]
@@ -32,10 +32,8 @@ pub(crate) struct ListedFile {
     pub(crate) previous_filename: Option<String>,
 }
 
-/// What git calls the absence of an object.
-const NO_OBJECT: &str = "0000000";
 /// The object id of the empty file, in both of git's hash functions.
-const EMPTY_FILE: [&str; 2] = [
+pub(crate) const EMPTY_FILE: [&str; 2] = [
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];
@@ -71,110 +69,46 @@ impl ListedFile {
 
     /// Appends the file's section.
     pub(crate) fn push_section(&self, out: &mut Vec<u8>) {
-        let new = self.filename.as_str();
-        let old = self.previous_filename.as_deref().unwrap_or(new);
-        out.extend_from_slice(b"diff --git ");
-        push_path(out, "a/", old);
-        out.push(b' ');
-        push_path(out, "b/", new);
-        out.push(b'\n');
         let sha = self.sha.as_deref().filter(|sha| is_object(sha));
         let mode = if self.is_submodule() {
             "160000"
         } else {
-            "100644"
+            FILE_MODE
         };
-        match self.status.as_str() {
-            "added" => {
-                out.extend_from_slice(format!("new file mode {mode}\n").as_bytes());
-                push_index(out, NO_OBJECT, sha, "");
-            }
-            "removed" => {
-                out.extend_from_slice(format!("deleted file mode {mode}\n").as_bytes());
-                push_index(out, sha.unwrap_or(NO_OBJECT), Some(NO_OBJECT), "");
-            }
-            "renamed" | "copied" => {
-                let verb = if self.status == "copied" {
-                    "copy"
-                } else {
-                    "rename"
-                };
-                self.push_move(out, verb, old, new);
-                if self.has_lines() {
-                    push_index(out, NO_OBJECT, sha, mode);
-                }
-            }
-            // Nothing but the mode: which one, the list does not say.
-            "changed" if !self.has_lines() => {
-                out.extend_from_slice(b"old mode 100644\nnew mode 100755\n");
-                return;
-            }
-            _ => push_index(out, NO_OBJECT, sha, mode),
-        }
-        self.push_content(out, old, new);
+        let change = match self.status.as_str() {
+            "added" => Change::Added,
+            "removed" => Change::Deleted,
+            "renamed" => Change::Renamed,
+            "copied" => Change::Copied,
+            _ => Change::Modified,
+        };
+        // Nothing but the mode: which one, the list does not say.
+        let is_mode_only = self.status == "changed" && !self.has_lines();
+        let is_empty = sha.is_some_and(|sha| EMPTY_FILE.contains(&sha));
+        let content = match (change, self.patch.as_deref()) {
+            (_, Some(patch)) if !patch.is_empty() => Content::Lines(patch),
+            _ if is_mode_only => Content::Same,
+            (Change::Renamed | Change::Copied, _) => Content::Same,
+            (Change::Added | Change::Deleted, _) if is_empty => Content::Same,
+            // Changed without a changed line: not text.
+            _ => Content::Binary,
+        };
+        let is_gone = change == Change::Deleted;
+        let section = Section {
+            change,
+            old_path: self.previous_filename.as_deref().unwrap_or(&self.filename),
+            new_path: &self.filename,
+            old_mode: mode,
+            new_mode: if is_mode_only { "100755" } else { mode },
+            old_object: sha.filter(|_| is_gone),
+            new_object: sha.filter(|_| !is_gone),
+            content,
+        };
+        section.push(out);
     }
 
     fn has_lines(&self) -> bool {
         self.patch.as_ref().is_some_and(|patch| !patch.is_empty())
-    }
-
-    fn push_move(&self, out: &mut Vec<u8>, verb: &str, old: &str, new: &str) {
-        // How similar, the list does not say; git moves nothing that is less than half the same.
-        let similarity = if self.has_lines() { "50" } else { "100" };
-        out.extend_from_slice(format!("similarity index {similarity}%\n{verb} from ").as_bytes());
-        push_path(out, "", old);
-        out.extend_from_slice(format!("\n{verb} to ").as_bytes());
-        push_path(out, "", new);
-        out.push(b'\n');
-    }
-
-    fn push_content(&self, out: &mut Vec<u8>, old: &str, new: &str) {
-        let (added, removed) = (self.status == "added", self.status == "removed");
-        if !self.has_lines() {
-            let moved = matches!(self.status.as_str(), "renamed" | "copied");
-            let empty = self
-                .sha
-                .as_deref()
-                .is_some_and(|sha| EMPTY_FILE.contains(&sha));
-            if moved || (empty && (added || removed)) {
-                return;
-            }
-            // Changed without a changed line: not text.
-            out.extend_from_slice(b"Binary files ");
-            push_or_null(out, "a/", old, added, push_path);
-            out.extend_from_slice(b" and ");
-            push_or_null(out, "b/", new, removed, push_path);
-            out.extend_from_slice(b" differ\n");
-            return;
-        }
-        out.extend_from_slice(b"--- ");
-        push_or_null(out, "a/", old, added, push_side);
-        out.extend_from_slice(b"\n+++ ");
-        push_or_null(out, "b/", new, removed, push_side);
-        out.push(b'\n');
-        out.extend_from_slice(self.patch.as_deref().unwrap_or_default().as_bytes());
-        out.push(b'\n');
-    }
-}
-
-fn push_or_null(
-    out: &mut Vec<u8>,
-    prefix: &str,
-    path: &str,
-    absent: bool,
-    push: fn(&mut Vec<u8>, &str, &str),
-) {
-    if absent {
-        out.extend_from_slice(b"/dev/null");
-    } else {
-        push(out, prefix, path);
-    }
-}
-
-fn push_index(out: &mut Vec<u8>, old: &str, new: Option<&str>, mode: &str) {
-    if let Some(new) = new {
-        let space = if mode.is_empty() { "" } else { " " };
-        out.extend_from_slice(format!("index {old}..{new}{space}{mode}\n").as_bytes());
     }
 }
 

@@ -24,6 +24,7 @@ use crate::gate::WriteGate;
 use crate::github::GithubSettings;
 use crate::github::api::{Api, Call, ResolveBearer};
 use crate::refused::Refused;
+use crate::resolving::goes_on;
 use crate::token::{ResolveToken, TokenSource};
 
 const MUTATION: &str = "mutation($t:ID!){resolveReviewThread(input:{threadId:$t}){\
@@ -152,24 +153,11 @@ impl ForgeResolve for GithubResolver {
                 return said;
             }
         };
-        for (at, thread) in threads.iter().enumerate() {
-            match self.one(&api, thread).await {
-                Ok(()) => said.done = said.done.saturating_add(1),
-                Err(error) => {
-                    let is_about_this_one = matches!(
-                        error,
-                        ForgeError::NotFound { .. } | ForgeError::Unprocessable { .. }
-                    );
-                    said.failed = if is_about_this_one {
-                        said.failed.saturating_add(1)
-                    } else {
-                        said.failed.saturating_add(threads.len().saturating_sub(at))
-                    };
-                    said.why.get_or_insert(error);
-                    if !is_about_this_one {
-                        break;
-                    }
-                }
+        let mut left = threads.len();
+        for thread in threads {
+            left = left.saturating_sub(1);
+            if !goes_on(&mut said, self.one(&api, thread).await, left) {
+                break;
             }
         }
         if self.revokes {

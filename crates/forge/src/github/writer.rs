@@ -16,7 +16,7 @@ use mirilla_ports::{Clock, Entropy};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::error::{CallError, Named};
+use crate::error::Named;
 use crate::gate::WriteGate;
 use crate::github::GithubSettings;
 use crate::github::api::{Answer, Api, Call, WriteBearer};
@@ -25,7 +25,6 @@ use crate::github::existing::Comment;
 use crate::github::identity::Whoami;
 use crate::github::reader::GithubReader;
 use crate::github::said;
-use crate::refused::Refused;
 use crate::token::{TokenSource, WriteToken};
 
 const CREATE: Named = Named {
@@ -102,21 +101,8 @@ impl GithubWriter {
 
     /// Makes one write, in its turn.
     pub(super) async fn write(&self, call: Call, named: Named) -> Result<Answer, ForgeError> {
-        let pass = match self.gate.enter(self.api.clock()).await {
-            Ok(pass) => pass,
-            Err(after) => return Err(ForgeError::RateLimited { after }),
-        };
-        let outcome = self.api.write(&call).await;
-        match outcome {
-            Err(CallError::Refused(Refused::Limited(limit))) => {
-                let after = pass.limited(limit, self.api.clock());
-                Err(ForgeError::RateLimited { after })
-            }
-            outcome => {
-                pass.done(self.api.clock());
-                outcome.map_err(|error| error.into_forge(named))
-            }
-        }
+        let outcome = self.gate.write(&self.api, &call).await;
+        outcome.map_err(|error| error.into_forge(named))
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn comment(path: &str, line: u32) -> NewComment {
         side: Side::Right,
         old_path: None,
         other_line: None,
+        range: None,
         body: "text".to_owned(),
     }
 }

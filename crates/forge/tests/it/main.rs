@@ -25,6 +25,7 @@ mod deliveries;
 mod diff_fallback;
 mod existing;
 mod files;
+mod gitlab;
 mod hosts;
 mod minter;
 mod own_app;

@@ -7,7 +7,7 @@ mod world;
 pub(crate) use script::{Reply, Script, Seen};
 pub(crate) use things::{Fixed, MemoryWriter, TestClock, case, pull, pull_json, repo};
 
-pub(crate) use world::{REPO, World};
+pub(crate) use world::{REPO, World, sim_time};
 
 use std::sync::Arc;
 

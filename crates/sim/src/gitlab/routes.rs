@@ -103,7 +103,10 @@ pub(crate) static ROUTES: &[Route] = &[
         route("GET", "/personal_access_tokens/self", Need::Token, NONE, instance::token_self),
     ),
     route("GET", "/projects/{id}", Need::Project, NONE, instance::project),
-    route("GET", "/projects/{id}/members/all", Need::Project, PAGED, instance::members),
+    route(
+        "GET", "/projects/{id}/members/all", Need::Project, &["page", "per_page", "query"],
+        instance::members,
+    ),
     route("GET", "/projects/{id}/members/all/{user}", Need::Project, NONE, instance::member),
     route("GET", "/projects/{id}/members/{user}", Need::Project, NONE, instance::member),
     route(

@@ -5,7 +5,7 @@
 
 use mirilla_domain::ids::ReviewId;
 use mirilla_domain::job::{Job, JobState, PostedHead, PullRequestRecord};
-use mirilla_domain::plan::{NewReview, Plan, ReviewAction};
+use mirilla_domain::plan::{Plan, ReviewAction};
 use mirilla_domain::signal::Signal;
 use mirilla_domain::snapshot::PullRequest;
 use mirilla_ports::ForgeError;
@@ -13,6 +13,7 @@ use mirilla_ports::forge::Refusal;
 use mirilla_ports::ledger::{Recorded, Transaction};
 
 use super::Posting;
+use super::basis::Basis;
 use super::resolve::resolve;
 use crate::collect::subject;
 use crate::error::StageError;
@@ -21,48 +22,30 @@ use crate::report::Report;
 /// How often the closing transaction is tried again when the pull request's record moved.
 const MAX_ROUNDS: u32 = 8;
 
-/// Applies a plan; `body_only` is the same plan with every finding in the body, for a forge that
-/// refuses an anchor.
+/// Applies a plan.
+///
+/// If the forge refuses a line or a length, it does not say which, and where comments are posted one by one
+/// the others may stand by then. So what stands there is read again, and a plan is made from it that has
+/// everything new in the body: nothing is said twice, and nothing is lost.
 pub(super) async fn apply(
     posting: &mut Posting<'_>,
     live: &PullRequest,
     plan: Plan,
-    body_only: Plan,
+    basis: &Basis<'_>,
 ) -> Result<Report, StageError> {
     let merge_base = plan.job.merge_base.clone();
-    let review_id = match &plan.review {
-        ReviewAction::Nothing { review_id } => *review_id,
-        ReviewAction::Edit { review_id, body } => {
-            begin(posting).await?;
-            let done = posting
-                .ports
-                .write
-                .edit_review(&live.repo_name, live.id.pr, *review_id, body)
-                .await;
-            match done {
-                Ok(()) => *review_id,
-                Err(error) => return failed(posting, error).await,
-            }
+    let (plan, written) = match write(posting, live, &plan).await? {
+        Err(error) if is_refused_comment(&error, &plan) => {
+            let existing = posting.existing(live).await?;
+            let in_body = basis.plan_in_body(&existing);
+            let written = write(posting, live, &in_body).await?;
+            (in_body, written)
         }
-        ReviewAction::Create { review } => {
-            begin(posting).await?;
-            for pending in &plan.delete_pending {
-                let done = posting
-                    .ports
-                    .write
-                    .delete_pending_review(&live.repo_name, live.id.pr, *pending)
-                    .await;
-                if let Err(error) = done
-                    && !matches!(error, ForgeError::NotFound { .. })
-                {
-                    return failed(posting, error).await;
-                }
-            }
-            match create(posting, live, review, &body_only).await {
-                Ok(review_id) => review_id,
-                Err(error) => return failed(posting, error).await,
-            }
-        }
+        written => (plan, written),
+    };
+    let review_id = match written {
+        Ok(review_id) => review_id,
+        Err(error) => return failed(posting, error).await,
     };
     let closed = resolve(posting, live, &plan.resolve).await;
     close(posting, live, merge_base, review_id).await?;
@@ -75,35 +58,49 @@ pub(super) async fn apply(
     Ok(closed.told(report, &subject))
 }
 
-/// Creates the review, with all findings in its body if the forge refuses an anchor of ours.
-///
-/// The refusal does not say which anchor. All of them were checked against a diff fetched a moment
-/// ago, so none can be proved wrong; one review without comments beats several or none.
-async fn create(
-    posting: &Posting<'_>,
+/// Returns whether a review was refused for one of its comments. All of them were checked against a diff
+/// fetched a moment ago, so none can be proved wrong.
+fn is_refused_comment(error: &ForgeError, plan: &Plan) -> bool {
+    let had_comments = matches!(
+        &plan.review,
+        ReviewAction::Create { review } if !review.comments.is_empty()
+    );
+    had_comments
+        && matches!(
+            error,
+            ForgeError::Unprocessable {
+                reason: Refusal::Anchor | Refusal::TooLong,
+                ..
+            }
+        )
+}
+
+/// Writes what a plan says; returns the review, or what the forge said instead.
+async fn write(
+    posting: &mut Posting<'_>,
     live: &PullRequest,
-    review: &NewReview,
-    body_only: &Plan,
-) -> Result<ReviewId, ForgeError> {
-    let write = posting.ports.write;
-    match write
-        .create_review(&live.repo_name, live.id.pr, review)
-        .await
-    {
-        Err(ForgeError::Unprocessable {
-            reason: Refusal::Anchor | Refusal::TooLong,
-            ..
-        }) if !review.comments.is_empty() => {
-            let body = NewReview {
-                commit: review.commit.clone(),
-                body: body_only.body.clone(),
-                comments: Vec::new(),
-            };
-            write
-                .create_review(&live.repo_name, live.id.pr, &body)
-                .await
+    plan: &Plan,
+) -> Result<Result<ReviewId, ForgeError>, StageError> {
+    let (forge, repo, pr) = (posting.ports.write, &live.repo_name, live.id.pr);
+    match &plan.review {
+        ReviewAction::Nothing { review_id } => Ok(Ok(*review_id)),
+        ReviewAction::Edit { review_id, body } => {
+            begin(posting).await?;
+            let done = forge.edit_review(repo, pr, *review_id, body).await;
+            Ok(done.map(|()| *review_id))
         }
-        other => other,
+        ReviewAction::Create { review } => {
+            begin(posting).await?;
+            for pending in &plan.delete_pending {
+                let done = forge.delete_pending_review(repo, pr, *pending).await;
+                if let Err(error) = done
+                    && !matches!(error, ForgeError::NotFound { .. })
+                {
+                    return Ok(Err(error));
+                }
+            }
+            Ok(forge.create_review(repo, pr, review).await)
+        }
     }
 }
 

@@ -80,8 +80,8 @@ fn candidates(existing: &Existing) -> Vec<(CommentId, Account)> {
         .filter(|one| !one.ours && !one.edited && dismissal(&one.body).is_some())
         .filter(|one| one.in_reply_to.is_some_and(is_ours))
         .filter_map(|one| {
-            let login = one.author.as_deref().filter(|it| !it.ends_with("[bot]"))?;
-            Some((one.id, Account::parse(login).ok()?))
+            let by = Account::parse(one.author.as_deref()?).ok()?;
+            (!by.is_bot()).then_some((one.id, by))
         })
         .collect()
 }

@@ -224,6 +224,24 @@ fn pending_review_of_ours_is_deleted_before_a_new_one_and_no_other() {
     assert!(bench.plan().delete_pending.is_empty());
 }
 
+/// A forge that takes comments one by one, and let one of ours vanish with the review's body there already.
+#[test]
+fn finding_that_its_own_review_does_not_say_is_added_to_that_review() {
+    let mut bench = two();
+    bench.run();
+    let lost = bench.existing.comments.pop().unwrap();
+    bench
+        .existing
+        .threads
+        .retain(|thread| !thread.comments.contains(&lost.id));
+    bench.policy.comment_on_lines = false;
+    let plan = bench.run();
+    assert_eq!((plan.tally.already_there, plan.tally.in_body), (1, 1));
+    assert!(matches!(plan.review, ReviewAction::Edit { .. }), "{plan:?}");
+    assert_eq!((bench.created, bench.edited), (1, 1));
+    assert!(bench.plan().is_noop(), "said once");
+}
+
 #[test]
 fn review_of_ours_without_a_valid_marker_is_never_edited() {
     let mut bench = two();

@@ -34,6 +34,11 @@ impl Clock for SimTime {
     }
 }
 
+/// Returns a simulator's clock as the port.
+pub(crate) fn sim_time(sim: &Sim) -> Arc<SimTime> {
+    Arc::new(SimTime(sim.clock().clone()))
+}
+
 pub(crate) struct World {
     pub(crate) sim: Sim,
     pub(crate) id: PullRequestRef,
@@ -125,7 +130,7 @@ impl World {
     }
 
     pub(crate) fn clock(&self) -> Arc<SimTime> {
-        Arc::new(SimTime(self.sim.clock().clone()))
+        sim_time(&self.sim)
     }
 
     pub(crate) fn minter(&self) -> Arc<Minter> {

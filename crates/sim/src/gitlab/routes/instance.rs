@@ -80,10 +80,16 @@ fn shown_member(cx: &Cx<'_>, project: &Project, username: &str) -> Option<Value>
 }
 
 pub(crate) fn members(cx: &mut Cx<'_>) -> Answer {
+    let query = cx.params.text("query")?.map(|text| text.to_lowercase());
     let project = cx.project()?;
     let shown: Vec<Value> = project
         .members
         .keys()
+        .filter(|name| {
+            query
+                .as_ref()
+                .is_none_or(|text| name.to_lowercase().contains(text))
+        })
         .filter_map(|username| shown_member(cx, project, username))
         .collect();
     cx.page(shown.len(), |range| {

@@ -1,0 +1,9 @@
+//! The GitLab halves against the simulated GitLab of every played version.
+
+mod checks;
+mod existing;
+mod lab;
+mod post;
+mod resolve;
+mod said;
+mod trouble;
