@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use mirilla_sim::{Access, Commit, GitlabVersion, Scope};
 
 use super::Said;
+use super::table::Row;
+use crate::support::MODEL_KEY_NAME;
 use crate::support::gitlab::{From, GitlabWorld, PROJECT};
-use crate::support::{MODEL_KEY_NAME, mirilla};
 
 /// A merge request, the tokens of its jobs and the folders of one run over it.
 struct Jobs {
@@ -58,12 +59,7 @@ impl Jobs {
             ("MIRILLA_WRITE_GRACE_SECONDS", "1"),
         ]);
         all.extend_from_slice(environment);
-        let (code, stdout, stderr) = mirilla(arguments, b"", &all);
-        Said {
-            code,
-            stdout,
-            stderr,
-        }
+        Said::by(arguments, &all)
     }
 
     /// Collects and reviews anew, into folders of their own.
@@ -184,15 +180,6 @@ fn draft_is_skipped_and_later_jobs_are_told() {
     assert_eq!(std::fs::read_to_string(told).unwrap(), "collected=false\n");
 }
 
-/// Each defect alone: the variables that make it, the code, and what is said.
-type Defect = (
-    &'static str,
-    &'static [&'static str],
-    &'static [(&'static str, &'static str)],
-    i32,
-    &'static [&'static str],
-);
-
 const COLLECT: &[&str] = &["collect", "--out", "{new}"];
 const POST: &[&str] = &[
     "post",
@@ -204,94 +191,94 @@ const POST: &[&str] = &[
 const TO_READ: (&str, &str) = ("MIRILLA_GITLAB_READ_TOKEN", "{read}");
 const TO_WRITE: (&str, &str) = ("MIRILLA_GITLAB_WRITE_TOKEN", "{write}");
 
-const DEFECTS: &[Defect] = &[
-    (
-        "a pipeline of a branch",
-        COLLECT,
-        &[TO_READ, ("CI_MERGE_REQUEST_IID", "")],
-        2,
-        &[
+const DEFECTS: &[Row] = &[
+    Row {
+        what: "a pipeline of a branch",
+        arguments: COLLECT,
+        environment: &[TO_READ, ("CI_MERGE_REQUEST_IID", "")],
+        code: 2,
+        says: &[
             "CI_MERGE_REQUEST_IID is not set",
             "--pull group/project!12",
             "merge_request_event",
         ],
-    ),
-    (
-        "no token to read with",
-        COLLECT,
-        &[],
-        2,
-        &[
+    },
+    Row {
+        what: "no token to read with",
+        arguments: COLLECT,
+        environment: &[],
+        code: 2,
+        says: &[
             "MIRILLA_GITLAB_READ_TOKEN is missing",
             "`read_api`",
             "not protected",
         ],
-    ),
-    (
-        "an address that is none",
-        COLLECT,
-        &[TO_READ, ("MIRILLA_GITLAB_URL", "gitlab")],
-        1,
-        &["MIRILLA_GITLAB_URL"],
-    ),
-    (
-        "a token that is none",
-        COLLECT,
-        &[("MIRILLA_GITLAB_READ_TOKEN", "made-up")],
-        1,
-        &["cannot be read", "the token is wrong, or it has expired"],
-    ),
-    (
-        "a merge request that is not there",
-        &["collect", "--out", "{new}", "--pull", "acme/web/shop!999"],
-        &[TO_READ],
-        1,
-        &[
+    },
+    Row {
+        what: "an address that is none",
+        arguments: COLLECT,
+        environment: &[TO_READ, ("MIRILLA_GITLAB_URL", "gitlab")],
+        code: 1,
+        says: &["MIRILLA_GITLAB_URL"],
+    },
+    Row {
+        what: "a token that is none",
+        arguments: COLLECT,
+        environment: &[("MIRILLA_GITLAB_READ_TOKEN", "made-up")],
+        code: 1,
+        says: &["cannot be read", "the token is wrong, or it has expired"],
+    },
+    Row {
+        what: "a merge request that is not there",
+        arguments: &["collect", "--out", "{new}", "--pull", "acme/web/shop!999"],
+        environment: &[TO_READ],
+        code: 1,
+        says: &[
             "cannot be read",
             "`read_api`",
             "Reporter",
             "MIRILLA_GITLAB_READ_TOKEN",
         ],
-    ),
-    (
-        "another project behind the name",
-        COLLECT,
-        &[TO_READ, ("CI_MERGE_REQUEST_PROJECT_ID", "1")],
-        1,
-        &["cannot be read"],
-    ),
-    (
-        "no token to write with",
-        POST,
-        &[TO_READ],
-        2,
-        &["MIRILLA_GITLAB_WRITE_TOKEN is missing", "`api`"],
-    ),
-    (
-        "a token that cannot write",
-        POST,
-        &[("MIRILLA_GITLAB_WRITE_TOKEN", "{read}")],
-        1,
-        &[
+    },
+    Row {
+        what: "another project behind the name",
+        arguments: COLLECT,
+        environment: &[TO_READ, ("CI_MERGE_REQUEST_PROJECT_ID", "1")],
+        code: 1,
+        says: &["cannot be read"],
+    },
+    Row {
+        what: "no token to write with",
+        arguments: POST,
+        environment: &[TO_READ],
+        code: 2,
+        says: &["MIRILLA_GITLAB_WRITE_TOKEN is missing", "`api`"],
+    },
+    Row {
+        what: "a token that cannot write",
+        arguments: POST,
+        environment: &[("MIRILLA_GITLAB_WRITE_TOKEN", "{read}")],
+        code: 1,
+        says: &[
             "the review was not posted",
             "the scope `api`",
             "Developer",
             "MIRILLA_GITLAB_WRITE_TOKEN",
         ],
-    ),
-    (
-        "the artifact of another head than the pipeline's",
-        POST,
-        &[
+    },
+    Row {
+        what: "the artifact of another head than the pipeline's",
+        arguments: POST,
+        environment: &[
             TO_WRITE,
             ("CI_COMMIT_SHA", "1111111111111111111111111111111111111111"),
         ],
-        0,
-        &["superseded"],
-    ),
-    (
-        "a gate that is off",
-        &[
+        code: 0,
+        says: &["superseded"],
+    },
+    Row {
+        what: "a gate that is off",
+        arguments: &[
             "post",
             "--gate",
             "--snapshot",
@@ -299,24 +286,24 @@ const DEFECTS: &[Defect] = &[
             "--findings",
             "{findings}",
         ],
-        &[TO_WRITE],
-        2,
-        &["the gate is off"],
-    ),
-    (
-        "a review beside the job's own token",
-        &["review", "--snapshot", "{snapshot}", "--out", "{new}"],
-        &[
+        environment: &[TO_WRITE],
+        code: 2,
+        says: &["the gate is off"],
+    },
+    Row {
+        what: "a review beside the job's own token",
+        arguments: &["review", "--snapshot", "{snapshot}", "--out", "{new}"],
+        environment: &[
             (MODEL_KEY_NAME, "made-up"),
             ("CI_JOB_TOKEN", "madeUpTwentyLetters0"),
         ],
-        1,
-        &[
+        code: 1,
+        says: &[
             "does not run beside a forge's credential",
             "CI_JOB_TOKEN",
             "unset",
         ],
-    ),
+    },
 ];
 
 #[test]
@@ -324,7 +311,7 @@ fn each_defect_is_named_with_variable_scope_and_role_and_nothing_is_posted() {
     let mut jobs = Jobs::of(GitlabVersion::CURRENT);
     jobs.read();
     let (snapshot, findings) = (jobs.path("snapshot"), jobs.path("findings"));
-    for (at, (what, arguments, environment, code, says)) in DEFECTS.iter().enumerate() {
+    for (at, row) in DEFECTS.iter().enumerate() {
         let fill = |text: &str| {
             text.replace("{new}", &jobs.path(&format!("new-{at}")))
                 .replace("{snapshot}", &snapshot)
@@ -332,28 +319,11 @@ fn each_defect_is_named_with_variable_scope_and_role_and_nothing_is_posted() {
                 .replace("{read}", &jobs.read)
                 .replace("{write}", &jobs.write)
         };
-        let arguments: Vec<String> = arguments.iter().map(|text| fill(text)).collect();
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let environment: Vec<(&str, String)> = environment
-            .iter()
-            .map(|(name, value)| (*name, fill(value)))
-            .collect();
-        let environment: Vec<(&str, &str)> = environment
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        let said = jobs.run(&arguments, &environment);
-        assert_eq!(said.code, *code, "{what}: {said:?}");
-        for wanted in *says {
-            assert!(
-                said.stderr.contains(wanted),
-                "{what}: no {wanted:?} in {said:?}"
-            );
-        }
-        let secret = [&jobs.read, &jobs.write]
-            .into_iter()
-            .any(|token| said.stderr.contains(token.as_str()));
-        assert!(!secret, "{what}");
+        row.hold(
+            fill,
+            &[&jobs.read, &jobs.write],
+            |arguments, environment| jobs.run(arguments, environment),
+        );
     }
     assert_eq!(jobs.world.notes(), (Vec::new(), Vec::new()));
 }
