@@ -94,7 +94,11 @@ impl Section<'_> {
 
     fn push_move(&self, out: &mut Vec<u8>, verb: &str) {
         // How similar, no forge says; git moves nothing that is less than half the same.
-        let similarity = if self.content == Content::Same { "100" } else { "50" };
+        let similarity = if self.content == Content::Same {
+            "100"
+        } else {
+            "50"
+        };
         out.extend_from_slice(format!("similarity index {similarity}%\n{verb} from ").as_bytes());
         push_path(out, "", self.old_path);
         out.extend_from_slice(format!("\n{verb} to ").as_bytes());
@@ -103,18 +107,16 @@ impl Section<'_> {
     }
 
     fn push_content(&self, out: &mut Vec<u8>) {
-        let mut side = |before: &[u8], prefix, path: &str, absent, push: fn(&mut Vec<u8>, &str, &str)| {
-            out.extend_from_slice(before);
-            if absent {
-                out.extend_from_slice(b"/dev/null");
-            } else {
-                push(out, prefix, path);
-            }
-        };
-        let (added, deleted) = (
-            self.change == Change::Added,
-            self.change == Change::Deleted,
-        );
+        let mut side =
+            |before: &[u8], prefix, path: &str, absent, push: fn(&mut Vec<u8>, &str, &str)| {
+                out.extend_from_slice(before);
+                if absent {
+                    out.extend_from_slice(b"/dev/null");
+                } else {
+                    push(out, prefix, path);
+                }
+            };
+        let (added, deleted) = (self.change == Change::Added, self.change == Change::Deleted);
         match self.content {
             Content::Same => {}
             Content::Binary => {

@@ -3,7 +3,9 @@
 use mirilla_http::{HeaderMap, StatusCode};
 use url::Url;
 
-pub(crate) use crate::api::{Accept, Answer, Call, End, ReadBearer, Service, WriteBearer, numbered};
+pub(crate) use crate::api::{
+    Accept, Answer, Call, End, ReadBearer, Service, WriteBearer, numbered,
+};
 use crate::gitlab::GitlabSettings;
 use crate::gitlab::refuse::classify;
 use crate::refused::Refused;

@@ -97,8 +97,7 @@ pub(crate) async fn read(
 async fn ask(api: &Api, features: Features, pull: &PullRequest) -> Result<FetchedDiff, CallError> {
     let at = Place::new(pull.id.repo.get(), pull.id.pr);
     let version = newest(api, at, &pull.head).await?;
-    let merge_base =
-        CommitSha::parse(&version.base_commit_sha).map_err(unusable("merge base"))?;
+    let merge_base = CommitSha::parse(&version.base_commit_sha).map_err(unusable("merge base"))?;
     let mut diff = Diff::default();
     if features.raw_diffs && raw(api, at, &mut diff).await? {
         // It is that of the moment, which may be another one already.
@@ -210,9 +209,10 @@ async fn listed(
     let mut expanded = HashMap::new();
     if features.raw_changes && listed.diffs.iter().any(Listing::has_no_patch) {
         let mut url = at.url(api, &["changes"]);
-        url.query_pairs_mut().append_pair("access_raw_diffs", "true");
-        let call = Call::get("GET /projects/{id}/merge_requests/{iid}/changes", url)
-            .max_body_bytes(limit);
+        url.query_pairs_mut()
+            .append_pair("access_raw_diffs", "true");
+        let call =
+            Call::get("GET /projects/{id}/merge_requests/{iid}/changes", url).max_body_bytes(limit);
         match api.read_json::<Listed>(&call).await {
             Ok(all) => {
                 newest(api, at, &pull.head).await?;
@@ -292,7 +292,9 @@ impl Listing {
         };
         let mode = |mode: &Option<String>, other: &Option<String>| {
             let told = |mode: &Option<String>| mode.clone().filter(|mode| mode != NO_MODE);
-            told(mode).or_else(|| told(other)).unwrap_or_else(|| FILE_MODE.to_owned())
+            told(mode)
+                .or_else(|| told(other))
+                .unwrap_or_else(|| FILE_MODE.to_owned())
         };
         diff.put(&Section {
             change: self.change(),

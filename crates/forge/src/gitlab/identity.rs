@@ -52,7 +52,9 @@ impl User {
             digits.is_some_and(|(number, rest)| {
                 !number.is_empty()
                     && number.bytes().all(|b| b.is_ascii_digit())
-                    && (rest.is_empty() || rest.starts_with('_') || rest.bytes().all(|b| b.is_ascii_digit()))
+                    && (rest.is_empty()
+                        || rest.starts_with('_')
+                        || rest.bytes().all(|b| b.is_ascii_digit()))
             })
         };
         self.bot == Some(true)
@@ -89,10 +91,21 @@ mod tests {
             }
             .is_bot()
         };
-        for name in ["project_7_bot", "project_7_bot1", "project_7_bot_0a1b", "group_12_bot_9f"] {
+        for name in [
+            "project_7_bot",
+            "project_7_bot1",
+            "project_7_bot_0a1b",
+            "group_12_bot_9f",
+        ] {
             assert!(bot(name, None), "{name}");
         }
-        for name in ["project_bot", "project_x_bot", "my_project_7_bot", "robot", "dana"] {
+        for name in [
+            "project_bot",
+            "project_x_bot",
+            "my_project_7_bot",
+            "robot",
+            "dana",
+        ] {
             assert!(!bot(name, None), "{name}");
         }
         assert!(bot("dana", Some(true)));

@@ -91,11 +91,6 @@ impl Known {
         })
     }
 
-    /// Returns whether a project's number was told by GitLab.
-    pub(crate) fn has(&self, project: u64) -> bool {
-        self.lock().values().any(|number| *number == project)
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RepoName, u64>> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,8 @@
 //! A merge request as REST describes it. <https://docs.gitlab.com/api/merge_requests/#get-single-mr>
 
-use mirilla_domain::ids::{Account, BranchName, CommitSha, Forge, PrNumber, PullRequestRef, RepoId};
+use mirilla_domain::ids::{
+    Account, BranchName, CommitSha, Forge, PrNumber, PullRequestRef, RepoId,
+};
 use mirilla_domain::snapshot::PullRequest;
 use serde::Deserialize;
 
@@ -94,8 +96,8 @@ impl Merge {
         pr: PrNumber,
         author_is_outsider: bool,
     ) -> Result<PullRequest, CallError> {
-        let is_meant = self.iid == pr.get()
-            && self.target_project_id.is_none_or(|id| id == project.id);
+        let is_meant =
+            self.iid == pr.get() && self.target_project_id.is_none_or(|id| id == project.id);
         if !is_meant {
             return Err(CallError::Refused(Refused::NotFound));
         }

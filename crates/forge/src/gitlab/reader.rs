@@ -1,6 +1,6 @@
 //! The half that reads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,6 +33,8 @@ pub struct GitlabReader {
 
 #[derive(Debug, Default)]
 struct Once {
+    /// The projects that this reader was asked about.
+    placed: BTreeSet<u64>,
     projects: HashMap<String, Project>,
     outsiders: HashMap<(u64, u64), bool>,
 }
@@ -80,12 +82,13 @@ impl GitlabReader {
     /// Returns where a merge request is.
     pub(super) async fn place(&self, repo: &RepoName, pr: PrNumber) -> Result<Place, ForgeError> {
         let project = self.known.number(&self.api, repo).await?;
+        self.lock().placed.insert(project);
         Ok(Place::new(project, pr))
     }
 
-    /// Returns whether a place is in a project that GitLab told of.
+    /// Returns whether this reader was asked about a merge request's project.
     pub(super) fn has_placed(&self, at: Place) -> bool {
-        self.known.has(at.project)
+        self.lock().placed.contains(&at.project)
     }
 
     /// Reads a merge request of the project with a number or name.

@@ -92,13 +92,34 @@ mod tests {
     fn the_same_refusal_is_known_in_the_words_of_every_version() {
         let anchor = Refused::Unprocessable(Refusal::Anchor);
         for (status, body) in [
-            (400, r#"{"message":"400 Bad request - Note {:line_code=>[\"can't be blank\", \"must be a valid line code\"]}"}"#),
-            (400, r#"{"message":"400 (Bad request) \"Note {:line_code=>[\"can't be blank\"]}\" not given"}"#),
-            (400, r#"{"message":"400 Bad request - Note {line_code: [\"can't be blank\"]}"}"#),
-            (400, r#"{"message":"400 Bad request - Note {:position=>[\"is incomplete\"]}"}"#),
-            (400, r#"{"message":"400 Bad request - Note {:noteable=>[\"doesn't support new-style diff notes\"]}"}"#),
-            (400, r#"{"error":"position[line_range][start_line_code] is invalid"}"#),
-            (500, r#"{"message":"500 Internal Server Error: Failed to find diff line for: a.rs"}"#),
+            (
+                400,
+                r#"{"message":"400 Bad request - Note {:line_code=>[\"can't be blank\", \"must be a valid line code\"]}"}"#,
+            ),
+            (
+                400,
+                r#"{"message":"400 (Bad request) \"Note {:line_code=>[\"can't be blank\"]}\" not given"}"#,
+            ),
+            (
+                400,
+                r#"{"message":"400 Bad request - Note {line_code: [\"can't be blank\"]}"}"#,
+            ),
+            (
+                400,
+                r#"{"message":"400 Bad request - Note {:position=>[\"is incomplete\"]}"}"#,
+            ),
+            (
+                400,
+                r#"{"message":"400 Bad request - Note {:noteable=>[\"doesn't support new-style diff notes\"]}"}"#,
+            ),
+            (
+                400,
+                r#"{"error":"position[line_range][start_line_code] is invalid"}"#,
+            ),
+            (
+                500,
+                r#"{"message":"500 Internal Server Error: Failed to find diff line for: a.rs"}"#,
+            ),
         ] {
             assert_eq!(said(status, &[], body), anchor, "{body}");
         }
@@ -113,10 +134,22 @@ mod tests {
     #[test]
     fn statuses_mean_what_they_say() {
         for (status, body, refused) in [
-            (401, r#"{"message":"401 Unauthorized"}"#, Refused::Unauthorized),
+            (
+                401,
+                r#"{"message":"401 Unauthorized"}"#,
+                Refused::Unauthorized,
+            ),
             (401, r#"{"error":"invalid_token"}"#, Refused::Unauthorized),
-            (403, r#"{"error":"insufficient_scope","scope":"api"}"#, Refused::Forbidden),
-            (404, r#"{"message":"404 Project Not Found"}"#, Refused::NotFound),
+            (
+                403,
+                r#"{"error":"insufficient_scope","scope":"api"}"#,
+                Refused::Forbidden,
+            ),
+            (
+                404,
+                r#"{"message":"404 Project Not Found"}"#,
+                Refused::NotFound,
+            ),
             (404, "<html>a line_code page</html>", Refused::NotFound),
             (502, "<html>", Refused::Server(StatusCode::BAD_GATEWAY)),
             (418, "", Refused::Other(StatusCode::IM_A_TEAPOT)),
@@ -134,14 +167,22 @@ mod tests {
         let reset = "1767225630";
         for (status, headers, expected) in [
             (429, vec![("retry-after", "7")], limited(7, true)),
-            (429, vec![("retry-after", "7"), ("ratelimit-reset", reset)], limited(7, true)),
+            (
+                429,
+                vec![("retry-after", "7"), ("ratelimit-reset", reset)],
+                limited(7, true),
+            ),
             (429, vec![("ratelimit-reset", reset)], limited(30, true)),
             (429, vec![("x-ratelimit-reset", reset)], limited(30, true)),
             (429, vec![("ratelimit-reset", "1")], limited(60, false)),
             (429, vec![], limited(60, false)),
             (403, vec![("retry-after", "9")], limited(9, true)),
         ] {
-            assert_eq!(said(status, &headers, "Retry later\n"), expected, "{headers:?}");
+            assert_eq!(
+                said(status, &headers, "Retry later\n"),
+                expected,
+                "{headers:?}"
+            );
         }
     }
 }

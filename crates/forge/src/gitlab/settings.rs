@@ -51,10 +51,7 @@ impl GitlabSettings {
         let instance = Url::parse(address).map_err(|_unparsable| GitlabSettingsError::Address {
             given: "(not a URL)".to_owned(),
         })?;
-        let is_api = instance
-            .path()
-            .trim_end_matches('/')
-            .ends_with("/api/v4");
+        let is_api = instance.path().trim_end_matches('/').ends_with("/api/v4");
         if !is_usable(&instance) || is_api {
             return Err(GitlabSettingsError::Address {
                 given: without_secrets(&instance),

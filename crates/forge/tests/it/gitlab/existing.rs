@@ -2,8 +2,9 @@
 
 use mirilla_domain::ids::CommentId;
 use mirilla_domain::thread::Existing;
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
-use mirilla_sim::Commit;
+use mirilla_sim::{Commit, GitlabOptions};
 
 use super::lab::{Lab, PROJECT, each, repo};
 
@@ -102,7 +103,7 @@ async fn comment_whose_line_changed_is_outdated_and_keeps_its_line() {
 
 #[tokio::test]
 async fn flood_is_read_up_to_its_bound_and_said() {
-    let lab = each().last().unwrap();
+    let lab = Lab::with(GitlabOptions::default());
     lab.gl().flood(PROJECT, lab.iid, "carol", 3_001).unwrap();
     let there = existing(&lab).await;
     assert!(there.truncated);

@@ -50,10 +50,16 @@ pub(crate) fn job() -> JobId {
     JobId::parse(&"ab".repeat(16)).unwrap()
 }
 
-/// Runs a test on every played version.
+/// Returns a lab of every played version, one at a time.
 pub(crate) fn each() -> impl Iterator<Item = Lab> {
-    GitlabVersion::PLAYED
-        .into_iter()
+    each_where(|_version| true)
+}
+
+/// Returns a lab of every played version of a kind.
+pub(crate) fn each_where(is_one: impl Fn(GitlabVersion) -> bool) -> impl Iterator<Item = Lab> {
+    let versions = GitlabVersion::PLAYED.into_iter();
+    versions
+        .filter(move |version| is_one(*version))
         .map(|version| Lab::with(GitlabOptions::of(version)))
 }
 

@@ -2,6 +2,7 @@
 
 use mirilla_casekit::repo_path;
 use mirilla_domain::review::Side;
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
 use mirilla_ports::forge::{ForgeError, NewReview, Refusal};
 use mirilla_sim::{GitlabFeature, GitlabOptions, GitlabVersion};
@@ -39,7 +40,10 @@ async fn case_061_comments_stand_where_they_belong_and_people_get_one_mail() {
             ] {
                 assert_eq!(got, wanted.need(name), "{version} {what}: {name}");
             }
+            wanted.finish();
         }
+        assert_eq!(expected.need("schema"), "gitlab-position/1");
+        expected.finish();
         assert_eq!(places.len(), 5, "{version}");
         let body = page.discussions.last().unwrap();
         assert!(body.individual, "{version}");
@@ -176,7 +180,7 @@ async fn early_shape_of_ranges_is_never_sent() {
 
 #[tokio::test]
 async fn deleted_line_of_our_comment_is_on_the_left() {
-    let lab = each().last().unwrap();
+    let lab = Lab::with(GitlabOptions::default());
     let review = lab.review(lab.places());
     let writer = lab.writer();
     writer

@@ -1,5 +1,6 @@
 //! Threads are resolved once, and only those of the merge request that it is about.
 
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
 use mirilla_ports::forge::ForgeError;
 use mirilla_ports::resolve::ForgeResolve as _;

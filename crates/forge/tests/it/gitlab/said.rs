@@ -2,11 +2,12 @@
 
 use mirilla_domain::ids::{Account, CommentId};
 use mirilla_domain::request::CommentPlace;
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
 use mirilla_ports::forge::ForgeError;
 use mirilla_sim::{Access, Commit, GitlabFeature, Scope};
 
-use super::lab::{PROJECT, each, repo};
+use super::lab::{PROJECT, each, each_where, repo};
 
 const WHOLE: CommentPlace = CommentPlace::Conversation;
 
@@ -17,10 +18,9 @@ async fn comment_is_read_as_it_is_now_and_notes_of_gitlab_are_none() {
         let id = gl
             .comment(PROJECT, lab.iid, "bob", "/mirilla review")
             .unwrap();
-        let said = lab
-            .reader()
-            .comment(&repo(), lab.pr(), WHOLE, CommentId::new(id));
-        let said = said.await.unwrap();
+        let (reader, repo) = (lab.reader(), repo());
+        let read = |id| reader.comment(&repo, lab.pr(), WHOLE, CommentId::new(id));
+        let said = read(id).await.unwrap();
         assert_eq!((said.pr, said.body.as_str()), (lab.pr(), "/mirilla review"));
         assert_eq!(said.author.unwrap().as_str(), "bob");
         assert_eq!(said.author_id.unwrap().get(), gl.user_id("bob"));
@@ -28,10 +28,7 @@ async fn comment_is_read_as_it_is_now_and_notes_of_gitlab_are_none() {
         gl.set_title(PROJECT, lab.iid, "/mirilla review", "bob")
             .unwrap();
         let system = lab.page().discussions.last().unwrap().notes[0].id;
-        let refused = lab
-            .reader()
-            .comment(&repo(), lab.pr(), WHOLE, CommentId::new(system));
-        let refused = refused.await;
+        let refused = read(system).await;
         assert!(
             matches!(refused, Err(ForgeError::NotFound { .. })),
             "{refused:?}"
@@ -42,14 +39,13 @@ async fn comment_is_read_as_it_is_now_and_notes_of_gitlab_are_none() {
 
 #[tokio::test]
 async fn account_of_a_token_is_a_bot_and_our_own_is_ours() {
-    for lab in each().filter(|lab| lab.gl().has(GitlabFeature::ProjectTokens)) {
+    for lab in each_where(|version| version.has(GitlabFeature::ProjectTokens)) {
         let gl = lab.gl();
         let token = gl.create_project_token(PROJECT, "made up", Access::Developer, Scope::Api);
         let bot = lab.writer_with(&token.unwrap());
         let id = bot.say(&repo(), lab.pr(), "Beep.").await.unwrap();
-        let read = |reader| async move { (reader, id) };
-        let (reader, id) = read(lab.reader()).await;
-        let said = reader.comment(&repo(), lab.pr(), WHOLE, id).await.unwrap();
+        let said = lab.reader().comment(&repo(), lab.pr(), WHOLE, id).await;
+        let said = said.unwrap();
         assert!(said.by_bot && !said.ours);
         let own = bot.reader().comment(&repo(), lab.pr(), WHOLE, id).await;
         assert!(own.unwrap().ours);
@@ -113,16 +109,15 @@ async fn authors_are_who_opened_pushed_and_committed() {
 async fn eyes_are_put_on_once_however_often_and_on_nothing_that_is_gone() {
     for lab in each() {
         let id = lab.gl().comment(PROJECT, lab.iid, "bob", "/mirilla review");
-        let (id, writer) = (id.unwrap(), lab.writer());
+        let (id, writer, repo) = (CommentId::new(id.unwrap()), lab.writer(), repo());
+        let see = || writer.acknowledge(&repo, lab.pr(), WHOLE, id);
         for _ in 0..2 {
-            let seen = writer.acknowledge(&repo(), lab.pr(), WHOLE, CommentId::new(id));
-            seen.await.unwrap();
+            see().await.unwrap();
         }
         let awards = lab.page().discussions[0].notes[0].awards.clone();
         assert_eq!(awards, [("mirilla".to_owned(), "eyes".to_owned())]);
-        lab.gl().delete_note(PROJECT, lab.iid, id).unwrap();
-        let gone = writer.acknowledge(&repo(), lab.pr(), WHOLE, CommentId::new(id));
-        let gone = gone.await;
+        lab.gl().delete_note(PROJECT, lab.iid, id.get()).unwrap();
+        let gone = see().await;
         assert!(matches!(gone, Err(ForgeError::NotFound { .. })), "{gone:?}");
         lab.sim.finish().unwrap();
     }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use mirilla_ports::ForgeRead as _;
 use mirilla_ports::ForgeWrite as _;
 use mirilla_ports::forge::ForgeError;
 use mirilla_sim::{Fault, GitlabFeature, GitlabLimits, GitlabOptions, GitlabVersion, RateHeaders};
 
-use super::lab::{DISCUSSIONS, Lab, NOTES, PUBLISH, each, repo};
+use super::lab::{DISCUSSIONS, Lab, NOTES, PUBLISH, each, each_where, repo};
 
 #[tokio::test]
 async fn lost_answers_are_unknown_and_reading_tells_what_landed() {
@@ -41,7 +42,7 @@ async fn lost_answers_are_unknown_and_reading_tells_what_landed() {
 
 #[tokio::test]
 async fn lost_comment_is_not_followed_by_others() {
-    for lab in each().filter(|lab| !lab.gl().has(GitlabFeature::DraftNotes)) {
+    for lab in each_where(|version| !version.has(GitlabFeature::DraftNotes)) {
         lab.gl()
             .faults()
             .on_next(DISCUSSIONS, Fault::DropAfterEffect);
