@@ -12,7 +12,7 @@ use aws_sdk_secretsmanager::operation::get_secret_value::{
     GetSecretValueError, GetSecretValueOutput,
 };
 use mirilla_domain::ids::Timestamp;
-use mirilla_domain::webhook::{PreviousSecret, Secrets, WebhookSecret};
+use mirilla_domain::webhook::{HookSecrets, PreviousSecret, Secrets, WebhookSecret};
 use mirilla_ports::{Clock, SecretsError, WebhookSecrets};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -207,8 +207,9 @@ impl StoredWebhookSecrets {
 
 #[async_trait]
 impl WebhookSecrets for StoredWebhookSecrets {
-    async fn fetch(&self) -> Result<Secrets, SecretsError> {
-        self.read().await.map_err(|source| SecretsError {
+    async fn fetch(&self) -> Result<HookSecrets, SecretsError> {
+        let read = self.read().await;
+        read.map(HookSecrets::from).map_err(|source| SecretsError {
             place: format!("the secret `{}`", self.name),
             source,
         })

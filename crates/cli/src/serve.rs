@@ -202,7 +202,7 @@ impl Host<'_> {
     async fn token(&self, reach: Reach, request: &MintRequest) -> Result<Secret, NoToken> {
         let ledger = LocalLedger::open(&self.data.ledger())
             .map_err(|error| NoToken::unavailable(error.to_string()))?;
-        let token = match mint::place(&ledger, request, reach).await {
+        let token = match mint::place(&ledger, request, reach, SystemClock.now()).await {
             Ok(place) => self.minters.mint(reach, place, request.fresh).await,
             Err(reason) => Err(reason),
         };

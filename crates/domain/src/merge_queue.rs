@@ -21,6 +21,8 @@ pub const REMEMBERED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// Entries of one pull request that are remembered; a queue forms its groups anew whenever one before it
 /// fails.
 pub const MAX_ENTRIES: usize = 20;
+/// How long after an entry's webhook what the forge says of it may still be older than the webhook.
+pub const SETTLES_WITHIN: Duration = Duration::from_secs(60);
 /// A message about an entry that led to nothing for this long was lost.
 const LOST_AFTER: Duration = Duration::from_secs(2 * 60);
 
@@ -117,18 +119,21 @@ impl QueueEntries {
         }
     }
 
-    /// Returns the entries whose check is not over.
-    pub fn open(&self) -> impl Iterator<Item = &QueueEntry> {
-        self.0.iter().filter(|entry| entry.is_open())
+    /// Returns the entries whose check is not over, and that still are remembered.
+    pub fn open(&self, now: Timestamp) -> impl Iterator<Item = &QueueEntry> {
+        let is_remembered = move |entry: &&QueueEntry| now.since(entry.at) < REMEMBERED_FOR;
+        self.0
+            .iter()
+            .filter(|entry| entry.is_open())
+            .filter(is_remembered)
     }
 
     /// Returns the entries whose message was lost, in all likelihood. What has begun goes on once there is a
     /// verdict.
     pub fn overdue(&self, now: Timestamp, has_verdict: bool) -> impl Iterator<Item = &QueueEntry> {
-        self.open().filter(move |entry| {
-            let age = now.since(entry.at);
+        self.open(now).filter(move |entry| {
             let goes_on = entry.progress == Progress::Waiting || has_verdict;
-            goes_on && age >= LOST_AFTER && age < REMEMBERED_FOR
+            goes_on && now.since(entry.at) >= LOST_AFTER
         })
     }
 }
@@ -204,8 +209,9 @@ mod tests {
         }
         assert_eq!(entries.0.len(), MAX_ENTRIES);
         assert_eq!(entries.find(&sha(0)), None);
-        assert_eq!(entries.open().count(), MAX_ENTRIES);
+        assert_eq!(entries.open(at(3)).count(), MAX_ENTRIES);
         let later = at(2 + REMEMBERED_FOR.as_secs());
+        assert_eq!(entries.open(later).count(), 0, "they lapse");
         entries.admit(&name, &sha(99), later);
         assert_eq!(entries.0.len(), 1);
     }

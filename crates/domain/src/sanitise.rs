@@ -102,16 +102,23 @@ pub fn code_fence(lang: &str, code: &str) -> String {
 /// Returns `code` as a suggestion that replaces the commented lines, or `None` if it cannot be offered
 /// exactly as it is: a line would command a bot, forge a marker, or hide a character.
 ///
-/// Empty code is a suggestion to delete the lines.
+/// Empty code is a suggestion to delete the lines. GitLab hangs a comment on its last line, and `above` says how
+/// many lines before that one are replaced too (<https://docs.gitlab.com/user/project/merge_requests/reviews/suggestions/>);
+/// on GitHub the comment has the range, and it is `None`.
 #[must_use]
-pub fn suggestion(code: &str) -> Option<String> {
+pub fn suggestion(code: &str, above: Option<u32>) -> Option<String> {
     let lines = code_lines(code);
     let exact = lines
         .iter()
         .all(|line| code::safe_line(line) == line.as_str());
     // A carriage return inside a line would be read as a line's end.
-    (exact && !code.replace("\r\n", "\n").contains('\r'))
-        .then(|| code::fence("suggestion", &lines).join("\n"))
+    (exact && !code.replace("\r\n", "\n").contains('\r')).then(|| {
+        let name = above.map_or_else(
+            || "suggestion".to_owned(),
+            |above| format!("suggestion:-{above}+0"),
+        );
+        code::fence(&name, &lines).join("\n")
+    })
 }
 
 /// Returns a path, name or other short string as a code span for any place in Markdown.

@@ -25,6 +25,27 @@ pub use signature::{
     SignatureError, WebhookSecret, sign_github, verify_github,
 };
 
+/// What the webhooks of a deployment's one forge are believed by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookSecrets {
+    /// GitHub's.
+    Github(Secrets),
+    /// GitLab's.
+    Gitlab(GitlabSecrets),
+}
+
+impl From<Secrets> for HookSecrets {
+    fn from(secrets: Secrets) -> Self {
+        Self::Github(secrets)
+    }
+}
+
+impl From<GitlabSecrets> for HookSecrets {
+    fn from(secrets: GitlabSecrets) -> Self {
+        Self::Gitlab(secrets)
+    }
+}
+
 /// The largest body that is looked at: GitHub delivers nothing above 25 MB
 /// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads>, "payloads are capped").
 pub const MAX_BODY_BYTES: usize = 25 * 1024 * 1024;

@@ -1,7 +1,7 @@
 //! The webhook secrets, as the operator's store holds them at the moment.
 
 use async_trait::async_trait;
-use mirilla_domain::webhook::Secrets;
+use mirilla_domain::webhook::HookSecrets;
 
 /// The webhook secrets could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,6 @@ pub struct SecretsError {
 /// Reads the webhook secrets.
 #[async_trait]
 pub trait WebhookSecrets: Send + Sync {
-    /// Reads them anew; a missing secret is an error.
-    async fn fetch(&self) -> Result<Secrets, SecretsError>;
+    /// Reads them anew; a missing secret is an error. Whose they are says which forge is served.
+    async fn fetch(&self) -> Result<HookSecrets, SecretsError>;
 }

@@ -5,13 +5,15 @@
 //! | an event we act on, new | `202 queued` |
 //! | the same delivery, or the same job, again | `200 duplicate` |
 //! | another event, action or account | `200 ignored` |
-//! | bad signature | `401 bad signature` |
-//! | not understood | `400` with the field's name |
-//! | too large | `413` |
+//! | bad signature or token | `401 bad signature` |
+//! | not understood | GitHub: `400` with the field's name; GitLab: `200 ignored`, and a warning in the log |
+//! | too large | GitHub: `413`; GitLab: `200 ignored`, and a warning in the log |
+//! | of the forge that is not served | `404` |
 //! | the ledger is not available | `503`, nothing recorded |
 //!
 //! **Invariant:** nothing is read from or written to a store before the signature is believed and
-//! the account is known; intake holds no forge token and calls no forge.
+//! the account is known; intake holds no forge token and calls no forge. GitLab switches a webhook off for good that
+//! answers `4xx` four times, so nothing but a bad token gets one there.
 
 mod decide;
 mod incoming;
@@ -31,8 +33,8 @@ use mirilla_domain::job::{Debounce, Job};
 use mirilla_domain::request::{Delivery, Request, Trigger};
 use mirilla_domain::signal::{About, RunOutcome, Signal};
 use mirilla_domain::webhook::{
-    GithubHeaders, IgnoreReason, MAX_BODY_BYTES, Parsed, SignatureError, WebhookError,
-    parse_github, verify_github,
+    GithubHeaders, GitlabHeaders, HookSecrets, IgnoreReason, MAX_BODY_BYTES, Parsed,
+    SignatureError, WebhookError, parse_github, parse_gitlab, verify_github, verify_gitlab,
 };
 use mirilla_ports::message::{CommandMessage, GroupMessage, Message};
 use mirilla_ports::queue::QueueName;
@@ -217,6 +219,18 @@ impl IntakeAnswer {
         }
     }
 
+    /// Says a refusal as a forge bears it: GitLab would switch the webhook off, and hears that it is ignored.
+    fn said_to(self, forge: Forge) -> Self {
+        match forge {
+            Forge::Github => self,
+            Forge::Gitlab => Self {
+                status: 200,
+                text: "ignored".to_owned(),
+                ..self
+            },
+        }
+    }
+
     /// Returns whom it concerns and everything that is worth counting, for the metrics.
     ///
     /// What is known of whom comes from a believed delivery alone.
@@ -281,19 +295,15 @@ pub async fn intake(
     settings: &IntakeSettings,
     http: &IncomingWebhook,
 ) -> IntakeAnswer {
-    match http.forge {
-        Forge::Github => github(ports, settings, http).await,
-        Forge::Gitlab => IntakeAnswer::not_found(),
+    let served = match *ports.secrets.current() {
+        HookSecrets::Github(_) => Forge::Github,
+        HookSecrets::Gitlab(_) => Forge::Gitlab,
+    };
+    if http.forge != served {
+        return IntakeAnswer::not_found();
     }
-}
-
-async fn github(
-    ports: IntakePorts<'_>,
-    settings: &IntakeSettings,
-    http: &IncomingWebhook,
-) -> IntakeAnswer {
     if http.body.len() > MAX_BODY_BYTES {
-        return IntakeAnswer::too_large();
+        return IntakeAnswer::too_large().said_to(served);
     }
     match believe(ports, http).await {
         Err(answer) => answer,
@@ -306,17 +316,35 @@ async fn understand(
     settings: &IntakeSettings,
     http: &IncomingWebhook,
 ) -> IntakeAnswer {
-    let headers = GithubHeaders {
+    let parsed = match http.forge {
+        Forge::Github => parse_github(github_headers(http), &http.body),
+        Forge::Gitlab => parse_gitlab(gitlab_headers(http), &http.body),
+    };
+    let delivery = match parsed {
+        Ok(Parsed::Delivery(delivery)) => delivery,
+        Ok(Parsed::Ignored(reason)) => return IntakeAnswer::ignored(reason),
+        Err(error) => return IntakeAnswer::not_understood(&error).said_to(http.forge),
+    };
+    record(ports.into(), settings, &delivery).await
+}
+
+fn github_headers(http: &IncomingWebhook) -> GithubHeaders<'_> {
+    GithubHeaders {
         event: http.header("x-github-event"),
         delivery: http.header("x-github-delivery"),
         content_type: http.header("content-type"),
-    };
-    let delivery = match parse_github(headers, &http.body) {
-        Ok(Parsed::Delivery(delivery)) => delivery,
-        Ok(Parsed::Ignored(reason)) => return IntakeAnswer::ignored(reason),
-        Err(error) => return IntakeAnswer::not_understood(&error),
-    };
-    record(ports.into(), settings, &delivery).await
+    }
+}
+
+fn gitlab_headers(http: &IncomingWebhook) -> GitlabHeaders<'_> {
+    GitlabHeaders {
+        token: http.header("x-gitlab-token"),
+        webhook_id: http.header("webhook-id"),
+        webhook_timestamp: http.header("webhook-timestamp"),
+        webhook_signature: http.header("webhook-signature"),
+        idempotency_key: http.header("idempotency-key"),
+        event_uuid: http.header("x-gitlab-event-uuid"),
+    }
 }
 
 /// Records what a delivery asks for, if its account is served. The delivery is believed already: its
@@ -359,8 +387,15 @@ async fn believe(
     http: &IncomingWebhook,
 ) -> Result<Option<Failure>, IntakeAnswer> {
     let now = ports.clock.now();
-    let header = http.header("x-hub-signature-256");
-    let verify = || verify_github(&ports.secrets.current(), now, &http.body, header);
+    let verify = || match &*ports.secrets.current() {
+        HookSecrets::Github(secrets) => {
+            let header = http.header("x-hub-signature-256");
+            verify_github(secrets, now, &http.body, header)
+        }
+        HookSecrets::Gitlab(secrets) => {
+            verify_gitlab(secrets, now, &http.body, gitlab_headers(http))
+        }
+    };
     let mut outcome = verify();
     let mut failure = None;
     let worth_asking = match outcome {

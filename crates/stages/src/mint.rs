@@ -5,7 +5,7 @@
 //! answer a command that was obeyed or a merge queue that waits; and one that resolves threads for a job that a
 //! poster holds, no other.
 
-use mirilla_domain::ids::{Forge, InstallationId, JobId, PullRequestRef, RepoId};
+use mirilla_domain::ids::{Forge, InstallationId, JobId, PullRequestRef, RepoId, Timestamp};
 use mirilla_domain::job::Stage;
 use mirilla_domain::signal::Signal;
 use mirilla_ports::tokens::MintRequest;
@@ -49,10 +49,11 @@ pub async fn place(
     ledger: &dyn Ledger,
     request: &MintRequest,
     reach: Reach,
+    now: Timestamp,
 ) -> Result<Place, NoToken> {
     match &request.pull_request {
         None => of_job(ledger, &request.job, reach).await,
-        Some(id) => of_pull_request(ledger, id, reach).await,
+        Some(id) => of_pull_request(ledger, id, reach, now).await,
     }
 }
 
@@ -62,6 +63,7 @@ async fn of_pull_request(
     ledger: &dyn Ledger,
     id: &PullRequestRef,
     reach: Reach,
+    now: Timestamp,
 ) -> Result<Place, NoToken> {
     let record = ledger
         .pull_request(id)
@@ -70,7 +72,9 @@ async fn of_pull_request(
         .ok_or(NoToken::NoJob)?;
     let is_due = match reach {
         Reach::Read => true,
-        Reach::Write => record.commands.owes_an_answer() || record.queued.open().next().is_some(),
+        Reach::Write => {
+            record.commands.owes_an_answer() || record.queued.open(now).next().is_some()
+        }
         Reach::Resolve => false,
     };
     if !is_due {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 
+use crate::functions::{Profile, Programs};
 use crate::{check, functions, local, say, template};
 
 /// How much is checked.
@@ -101,7 +102,8 @@ pub(crate) fn run(root: &Path, extent: Extent) -> bool {
     }
     if extent == Extent::Full {
         steps.own("release build", |root| {
-            functions::build(root, functions::Profile::Release)
+            // The command was built and run by the tests; linking it once more takes minutes.
+            functions::build(root, Profile::Release, Programs::Functions)
         });
         steps.own("end to end on emulated AWS", local::scenarios);
         steps.own("fuzz smoke", |root| fuzz(root, FUZZ_SECONDS));
@@ -142,8 +144,10 @@ pub(crate) fn fuzz(root: &Path, seconds: u32) -> Result<bool> {
                  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
                  -Cllvm-args=-sanitizer-coverage-pc-table \
                  -Cllvm-args=-sanitizer-coverage-trace-compares \
-                 --cfg fuzzing -Cdebug-assertions -Ccodegen-units=1",
+                 --cfg fuzzing -Cdebug-assertions",
             )
+            // Building takes longer than the smoke runs: what is optimised further finds no more in so short a time.
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", if seconds > FUZZ_SECONDS { "3" } else { "1" })
             // With a target named, the flags do not reach build scripts, which could not be linked.
             .args(["run", "--release", "--target", "host-tuple"])
             .args(["--bin", name, "--"])

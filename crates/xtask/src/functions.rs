@@ -20,12 +20,22 @@ pub(crate) enum Profile {
     Debug,
 }
 
-/// Builds all of it; returns whether that worked.
-pub(crate) fn build(root: &Path, profile: Profile) -> Result<bool> {
+/// What is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Programs {
+    /// The functions.
+    Functions,
+    /// The functions and the command.
+    All,
+}
+
+/// Builds them; returns whether that worked.
+pub(crate) fn build(root: &Path, profile: Profile, programs: Programs) -> Result<bool> {
     let mut command = Command::new(env!("CARGO"));
-    command
-        .current_dir(root)
-        .args(["build", "--locked", "--package", "mirilla"]);
+    command.current_dir(root).args(["build", "--locked"]);
+    if programs == Programs::All {
+        command.args(["--package", "mirilla"]);
+    }
     if profile == Profile::Release {
         command.arg("--release");
     }

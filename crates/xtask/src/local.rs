@@ -5,16 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::functions::{self, Profile};
+use crate::functions::{self, Profile, Programs};
 
 /// Builds the functions and runs every end-to-end scenario; returns whether all passed.
 pub(crate) fn test(root: &Path, profile: Profile) -> Result<bool> {
-    Ok(functions::build(root, profile)? && scenarios(root)?)
+    Ok(functions::build(root, profile, Programs::Functions)? && scenarios(root)?)
 }
 
 /// Builds the functions, deploys them, has one pull request reviewed and stays until Ctrl-C.
 pub(crate) fn up(root: &Path, profile: Profile) -> Result<bool> {
-    if !functions::build(root, profile)? {
+    if !functions::build(root, profile, Programs::Functions)? {
         return Ok(false);
     }
     let status = Command::new(env!("CARGO"))

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use functions::Profile;
+use functions::{Profile, Programs};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -48,8 +48,8 @@ fn main() -> Result<ExitCode> {
         ["check"] => check::run(&root)?,
         ["template"] => template::lint(&root)?,
         ["generate"] => template::generate(&root)?,
-        ["functions"] => functions::build(&root, Profile::Release)?,
-        ["functions", "--debug"] => functions::build(&root, Profile::Debug)?,
+        ["functions"] => functions::build(&root, Profile::Release, Programs::All)?,
+        ["functions", "--debug"] => functions::build(&root, Profile::Debug, Programs::All)?,
         ["portable"] => portable::build(&root, Profile::Release)?,
         ["portable", "--debug"] => portable::build(&root, Profile::Debug)?,
         ["portable", "--check", program] => portable::check(program.as_ref())?,

@@ -1,6 +1,6 @@
 //! Makes a token for one job.
 
-use mirilla_domain::ids::Forge;
+use mirilla_domain::ids::{Forge, Timestamp};
 use mirilla_domain::signal::About;
 use mirilla_forge::github::Minter;
 use mirilla_ports::Ledger;
@@ -18,7 +18,7 @@ pub(crate) async fn answer(
     reach: Reach,
     request: &MintRequest,
 ) -> MintAnswer {
-    let answer = token(ledger, minter, reach, request).await;
+    let answer = token(ledger, minter, reach, request, state.clock.now()).await;
     let about = About::job_id(&request.job);
     let facts = mint::fact(&answer);
     state
@@ -45,8 +45,9 @@ async fn token(
     minter: &Minter,
     reach: Reach,
     request: &MintRequest,
+    now: Timestamp,
 ) -> Result<SecretString, NoToken> {
-    let place = mint::place(ledger, request, reach).await?;
+    let place = mint::place(ledger, request, reach, now).await?;
     if place.forge != Forge::Github {
         return Err(NoToken::unavailable(
             "GitLab has no Apps to mint tokens for",

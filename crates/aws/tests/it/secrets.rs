@@ -7,7 +7,8 @@ use mirilla_aws::{SecretError, SecretStore, StoredWebhookSecrets};
 use mirilla_contract::ManualClock;
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::webhook::{
-    GRACE_GITHUB_COM, SignatureError, WebhookSecret, sign_github, verify_github,
+    GRACE_GITHUB_COM, HookSecrets, Secrets, SignatureError, WebhookSecret, sign_github,
+    verify_github,
 };
 use mirilla_ports::{Clock as _, WebhookSecrets as _};
 use mirilla_system::SystemClock;
@@ -66,17 +67,24 @@ async fn plain_secret_is_read_and_an_empty_one_names_the_way_out() {
     assert!(matches!(error, SecretError::Missing { .. }), "{error:?}");
 }
 
+fn github(secrets: HookSecrets) -> Secrets {
+    match secrets {
+        HookSecrets::Github(secrets) => secrets,
+        HookSecrets::Gitlab(_) => panic!("they are GitLab's"),
+    }
+}
+
 #[tokio::test]
 async fn previous_webhook_secret_counts_while_it_is_young() {
     let world = World::start().await;
     let now = SystemClock.now();
     create(&world, "webhook", Some("first")).await;
-    let secrets = webhook(&world, "webhook", clock()).fetch().await.unwrap();
+    let secrets = github(webhook(&world, "webhook", clock()).fetch().await.unwrap());
     assert_eq!(secrets.current, WebhookSecret::parse("first").unwrap());
     assert_eq!(secrets.previous, None);
 
     rotate(&world, "webhook", "second").await;
-    let secrets = webhook(&world, "webhook", clock()).fetch().await.unwrap();
+    let secrets = github(webhook(&world, "webhook", clock()).fetch().await.unwrap());
     assert_eq!(secrets.current, WebhookSecret::parse("second").unwrap());
     let previous = secrets.previous.clone().unwrap();
     assert_eq!(previous.secret, WebhookSecret::parse("first").unwrap());
@@ -94,7 +102,7 @@ async fn previous_webhook_secret_counts_while_it_is_young() {
     // After the grace it does not count, and is not even asked for.
     let later = now.plus(GRACE_GITHUB_COM + Duration::from_secs(60));
     let clock = Arc::new(ManualClock::at(later));
-    let secrets = webhook(&world, "webhook", clock).fetch().await.unwrap();
+    let secrets = github(webhook(&world, "webhook", clock).fetch().await.unwrap());
     assert_eq!(secrets.previous, None);
     let refused = verify_github(&secrets, later, b"body", Some(&old));
     assert_eq!(refused, Err(SignatureError::Mismatch));
@@ -115,7 +123,7 @@ async fn blank_is_neither_present_nor_previous_secret() {
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.contains("mirilla app create"), "{source}");
     rotate(&world, "webhook", "filled").await;
-    let secrets = webhook(&world, "webhook", clock()).fetch().await.unwrap();
+    let secrets = github(webhook(&world, "webhook", clock()).fetch().await.unwrap());
     assert_eq!(
         secrets.previous, None,
         "what stood there before is no secret"

@@ -27,11 +27,12 @@ impl Running {
         let temp = tempfile::tempdir().unwrap();
         let data = DataDir::create(temp.path()).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(sample::at(1_000)));
-        let secrets = FixedSecrets(Secrets {
+        let secrets = Secrets {
             current: WebhookSecret::parse(SECRET).unwrap(),
             previous: None,
             grace: GRACE_GITHUB_COM,
-        });
+        };
+        let secrets = FixedSecrets(secrets.into());
         let door = Door::new(
             Arc::new(LocalLedger::open(&data.ledger()).unwrap()),
             Arc::new(LocalQueue::open(&data.queue(), Arc::clone(&clock)).unwrap()),

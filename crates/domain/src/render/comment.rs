@@ -9,6 +9,8 @@ use crate::plan::{Draft, JobFacts, Source};
 
 /// An explanation longer than this is not read.
 const MAX_MESSAGE_CHARS: usize = 6_000;
+/// GitLab replaces no more lines above the commented one.
+const MAX_LINES_ABOVE: u32 = 100;
 /// How many other titles of the same finding are named.
 const MAX_ALSO: usize = 5;
 
@@ -22,10 +24,15 @@ pub(crate) fn comment(
     let mut parts = vec![headline(draft, words)];
     parts.push(words.prose(draft.message, MAX_MESSAGE_CHARS));
     parts.push(also(draft, words));
-    // GitLab's suggestions name their range in the fence; only one line is the same on both.
-    let fits_forge = job.pull_request.forge == Forge::Github || anchor.start_line.is_none();
-    if let Some(code) = draft.suggestion.filter(|_| fits_forge) {
-        parts.extend(words.suggestion(code));
+    let above = match job.pull_request.forge {
+        Forge::Github => None,
+        Forge::Gitlab => Some(anchor.line.saturating_sub(anchor.first())),
+    };
+    if let Some(code) = draft
+        .suggestion
+        .filter(|_| above.is_none_or(|above| above <= MAX_LINES_ABOVE))
+    {
+        parts.extend(words.suggestion(code, above));
     }
     parts.push(footer(draft, words));
     parts.retain(|part| !part.is_empty());

@@ -79,10 +79,13 @@ impl<'a> Words<'a> {
         self.clean(name, sanitise::inline_code)
     }
 
-    /// Returns replacement code as a suggestion, if it can be offered exactly as it is.
-    pub(super) fn suggestion(&self, code: &str) -> Option<String> {
+    /// Returns replacement code as a suggestion, if it can be offered exactly as it is; `above` as in
+    /// [`sanitise::suggestion`].
+    pub(super) fn suggestion(&self, code: &str, above: Option<u32>) -> Option<String> {
         let is_public = self.unsanitised(code) == code;
-        is_public.then(|| sanitise::suggestion(code)).flatten()
+        is_public
+            .then(|| sanitise::suggestion(code, above))
+            .flatten()
     }
 
     /// `error-handling` reads `error handling`.

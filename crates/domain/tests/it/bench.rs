@@ -117,6 +117,12 @@ impl Bench {
     }
 
     /// The model read every file and found this.
+    /// Puts the pull request on another forge.
+    pub(crate) fn on(&mut self, forge: Forge) -> &mut Self {
+        self.job.pull_request.forge = forge;
+        self
+    }
+
     pub(crate) fn found(&mut self, findings: Vec<Finding>) -> &mut Self {
         let coverage = self
             .fresh()

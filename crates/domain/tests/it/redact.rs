@@ -440,7 +440,7 @@ fn case_131_secrets_echoed_by_the_model_are_in_no_field() {
                 },
             ),
         ),
-        ("suggestion", sanitise::suggestion(&redacted).unwrap()),
+        ("suggestion", sanitise::suggestion(&redacted, None).unwrap()),
         ("code", sanitise::code_fence("", &redacted)),
         ("check output", redacted.clone()),
     ];

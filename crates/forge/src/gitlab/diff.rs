@@ -100,16 +100,14 @@ async fn ask(api: &Api, features: Features, pull: &PullRequest) -> Result<Fetche
     let merge_base = CommitSha::parse(&version.base_commit_sha).map_err(unusable("merge base"))?;
     let mut diff = Diff::default();
     if features.raw_diffs && raw(api, at, &mut diff).await? {
-        // It is that of the moment, which may be another one already.
-        if newest(api, at, &pull.head).await?.id != version.id {
-            return Err(ApiError::Answer("diff of the head (it has just moved)").into());
-        }
+        is_still(api, at, pull, &version).await?;
     } else {
         diff = listed(api, features, at, pull, &version).await?;
     }
-    let known = version.real_size.as_deref().unwrap_or_default();
-    let is_cut = version.state.as_deref() == Some("overflow") || known.ends_with('+');
-    if is_cut {
+    let told = version.real_size.as_deref().unwrap_or_default();
+    let files: usize = told.trim_end_matches('+').parse().unwrap_or(0);
+    let is_cut = version.state.as_deref() == Some("overflow") || told.ends_with('+');
+    if is_cut || diff.files < files {
         diff.miss(
             "(more files that GitLab does not keep)".to_owned(),
             SkipReason::PatchUnavailable,
@@ -135,11 +133,27 @@ async fn newest(api: &Api, at: Place, head: &CommitSha) -> Result<Version, CallE
         .ok_or(ApiError::Answer("diff of the head yet"))?)
 }
 
+/// Makes sure that what was read since, which is of the moment, is of this version.
+async fn is_still(
+    api: &Api,
+    at: Place,
+    pull: &PullRequest,
+    version: &Version,
+) -> Result<(), CallError> {
+    if newest(api, at, &pull.head).await?.id == version.id {
+        Ok(())
+    } else {
+        Err(ApiError::Answer("diff of the head (it has just moved)").into())
+    }
+}
+
 /// A diff while it is put together.
 #[derive(Debug, Default)]
 struct Diff {
     bytes: Vec<u8>,
     missing: Vec<MissingFile>,
+    /// How many files were told of.
+    files: usize,
 }
 
 impl Diff {
@@ -172,7 +186,9 @@ async fn raw(api: &Api, at: Place, diff: &mut Diff) -> Result<bool, CallError> {
         Err(CallError::Http(HttpError::TooLarge { .. })) => return Ok(false),
         Err(error) => return Err(error),
     };
-    for file in &parse(&answer.body).files {
+    let parsed = parse(&answer.body);
+    diff.files = parsed.files.len();
+    for file in &parsed.files {
         let is_text = !file.binary && !file.submodule;
         let has_lines = !file.added.is_empty() || !file.deleted.is_empty();
         let is_empty = |object: Option<&str>| {
@@ -215,7 +231,7 @@ async fn listed(
             Call::get("GET /projects/{id}/merge_requests/{iid}/changes", url).max_body_bytes(limit);
         match api.read_json::<Listed>(&call).await {
             Ok(all) => {
-                newest(api, at, &pull.head).await?;
+                is_still(api, at, pull, version).await?;
                 let patches = all.diffs.into_iter().filter(|one| !one.has_no_patch());
                 expanded.extend(patches.map(|one| ((one.old_path, one.new_path), one.diff)));
             }
@@ -226,7 +242,10 @@ async fn listed(
     }
     let mut before = Objects::of(api, pull.id.repo.get(), &version.base_commit_sha);
     let mut after = Objects::of(api, pull.id.repo.get(), &version.head_commit_sha);
-    let mut diff = Diff::default();
+    let mut diff = Diff {
+        files: listed.diffs.len(),
+        ..Diff::default()
+    };
     for listing in &mut listed.diffs {
         if listing.has_no_patch() {
             let key = (listing.old_path.clone(), listing.new_path.clone());

@@ -1,5 +1,6 @@
 //! Which account is ours, and what an account is.
 
+use mirilla_domain::ids::Account;
 use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
 
@@ -46,21 +47,9 @@ impl User {
     /// Returns whether it is the account of a token or a service: told, or by the shape of its name
     /// (<https://docs.gitlab.com/user/project/settings/project_access_tokens/#bot-users-for-projects>).
     pub(crate) fn is_bot(&self) -> bool {
-        let of_token = |prefix: &str| {
-            let rest = self.username.strip_prefix(prefix);
-            let digits = rest.and_then(|rest| rest.split_once("_bot"));
-            digits.is_some_and(|(number, rest)| {
-                !number.is_empty()
-                    && number.bytes().all(|b| b.is_ascii_digit())
-                    && (rest.is_empty()
-                        || rest.starts_with('_')
-                        || rest.bytes().all(|b| b.is_ascii_digit()))
-            })
-        };
-        self.bot == Some(true)
-            || of_token("project_")
-            || of_token("group_")
-            || ["ghost", "support-bot", "alert-bot", "GitLabDuo"].contains(&self.username.as_str())
+        let is_named_so = Account::parse(&self.username).is_ok_and(|name| name.is_bot());
+        let is_gitlabs = ["ghost", "support-bot", "alert-bot", "GitLabDuo"];
+        self.bot == Some(true) || is_named_so || is_gitlabs.contains(&self.username.as_str())
     }
 }
 

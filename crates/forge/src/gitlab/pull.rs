@@ -132,14 +132,27 @@ impl Merge {
     }
 }
 
-/// Returns whether somebody has no role in a project and nothing of theirs was merged there.
+/// A member, as far as it is looked at.
+#[derive(Debug, Deserialize)]
+struct Member {
+    #[serde(default)]
+    access_level: u8,
+    #[serde(default)]
+    state: Option<String>,
+}
+
+/// The access level of a Reporter, who is let see the code (<https://docs.gitlab.com/api/access_requests/>).
+const REPORTER: u8 = 20;
+
+/// Returns whether somebody is not let see the code of a project by name, and nothing of theirs was merged there.
+/// Who a token may not ask about is an outsider.
 pub(crate) async fn is_outsider(api: &Api, project: u64, who: &User) -> Result<bool, CallError> {
     let (number, id) = (project.to_string(), who.id.to_string());
     let url = api.url(&["projects", &number, "members", "all", &id]);
     let call = Call::get("GET /projects/{id}/members/all/{user}", url);
-    match api.read(&call).await {
-        Ok(_member) => return Ok(false),
-        Err(CallError::Refused(Refused::NotFound)) => {}
+    match api.read_json::<Member>(&call).await {
+        Ok(member) if member.access_level >= REPORTER && member.is_active() => return Ok(false),
+        Ok(_) | Err(CallError::Refused(Refused::NotFound | Refused::Forbidden)) => {}
         Err(error) => return Err(error),
     }
     let mut url = numbered(&api.url(&["projects", &number, "merge_requests"]), 1, 1);
@@ -147,6 +160,15 @@ pub(crate) async fn is_outsider(api: &Api, project: u64, who: &User) -> Result<b
         .append_pair("state", "merged")
         .append_pair("author_id", &id);
     let call = Call::get("GET /projects/{id}/merge_requests", url);
-    let merged: Vec<serde::de::IgnoredAny> = api.read_json(&call).await?;
-    Ok(merged.is_empty())
+    match api.read_json::<Vec<serde::de::IgnoredAny>>(&call).await {
+        Ok(merged) => Ok(merged.is_empty()),
+        Err(CallError::Refused(Refused::NotFound | Refused::Forbidden)) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+impl Member {
+    fn is_active(&self) -> bool {
+        self.state.as_deref().is_none_or(|state| state == "active")
+    }
 }

@@ -13,12 +13,9 @@ use crate::refused::{Limit, Refused, UNNAMED_WAIT};
 /// front of an instance.
 const RESET_HEADERS: [&str; 2] = ["ratelimit-reset", "x-ratelimit-reset"];
 /// What the refusal of a position names. Ruby prints keys as `:line_code=>` and, from 3.4 on, as `line_code:`.
-const ANCHOR: [&str; 4] = [
-    "line_code",
-    "position",
-    "new-style diff notes",
-    "failed to find diff line",
-];
+const ANCHOR: [&str; 3] = ["line_code", "position", "new-style diff notes"];
+/// And what some versions find out too late.
+const LATE_ANCHOR: &str = "failed to find diff line";
 
 /// Says what an answer that is not a success means. `now_ms` is the present in Unix milliseconds.
 pub(crate) fn classify(
@@ -46,8 +43,7 @@ pub(crate) fn classify(
         } else {
             Refusal::Other
         }),
-        // Some versions find out too late that a line is not part of the diff.
-        500 if is_about_anchor => Refused::Unprocessable(Refusal::Anchor),
+        500 if text.contains(LATE_ANCHOR) => Refused::Unprocessable(Refusal::Anchor),
         500..=599 => Refused::Server(status),
         _ => Refused::Other(status),
     }
@@ -152,6 +148,11 @@ mod tests {
             ),
             (404, "<html>a line_code page</html>", Refused::NotFound),
             (502, "<html>", Refused::Server(StatusCode::BAD_GATEWAY)),
+            (
+                500,
+                "<style>div { position: fixed }</style>",
+                Refused::Server(StatusCode::INTERNAL_SERVER_ERROR),
+            ),
             (418, "", Refused::Other(StatusCode::IM_A_TEAPOT)),
         ] {
             assert_eq!(said(status, &[], body), refused, "{status} {body}");

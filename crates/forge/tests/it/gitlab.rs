@@ -4,6 +4,7 @@ mod checks;
 mod existing;
 mod lab;
 mod post;
+mod reads;
 mod resolve;
 mod said;
 mod trouble;

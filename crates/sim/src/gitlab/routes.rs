@@ -111,7 +111,7 @@ pub(crate) static ROUTES: &[Route] = &[
     route("GET", "/projects/{id}/members/{user}", Need::Project, NONE, instance::member),
     route(
         "GET", "/projects/{id}/merge_requests", Need::Project,
-        &["page", "per_page", "state", "source_branch", "order_by", "sort", "updated_after"],
+        &["page", "per_page", "state", "source_branch", "author_id", "order_by", "sort", "updated_after"],
         merge_requests::list,
     ),
     route("GET", MERGE, Need::Project, NONE, merge_requests::get),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mirilla_domain::ids::Timestamp;
-use mirilla_domain::webhook::Secrets;
+use mirilla_domain::webhook::HookSecrets;
 use mirilla_ports::{SecretsError, WebhookSecrets};
 
 /// A bad signature may mean that the secret was rotated. Anyone can send bad signatures, so the store
@@ -18,11 +18,11 @@ const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 
 /// Secrets that come with the process's own settings and change with a restart only.
 #[derive(Debug, Clone)]
-pub struct FixedSecrets(pub Secrets);
+pub struct FixedSecrets(pub HookSecrets);
 
 #[async_trait]
 impl WebhookSecrets for FixedSecrets {
-    async fn fetch(&self) -> Result<Secrets, SecretsError> {
+    async fn fetch(&self) -> Result<HookSecrets, SecretsError> {
         Ok(self.0.clone())
     }
 }
@@ -34,7 +34,7 @@ pub struct SecretCache {
 }
 
 struct State {
-    secrets: Arc<Secrets>,
+    secrets: Arc<HookSecrets>,
     asked_at: Timestamp,
 }
 
@@ -60,7 +60,7 @@ impl SecretCache {
         })
     }
 
-    pub(super) fn current(&self) -> Arc<Secrets> {
+    pub(super) fn current(&self) -> Arc<HookSecrets> {
         Arc::clone(&self.lock().secrets)
     }
 

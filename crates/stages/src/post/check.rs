@@ -333,7 +333,7 @@ async fn close(posting: &mut Posting<'_>, check: JobCheck) -> Result<(), StageEr
     let Some(record) = posting.ports.ledger.pull_request(&id).await? else {
         return Ok(());
     };
-    for entry in record.queued.open() {
+    for entry in record.queued.open(posting.ports.clock.now()) {
         let about = GroupMessage::new(id, entry.sha.clone());
         // What fails here the sweeper has tried again.
         if let Err(error) = group::merge_group(posting.ports, posting.settings, &about).await {

@@ -7,10 +7,12 @@
 //! head, beside other open pull requests with that head, or that nothing is known. It is written only to a
 //! commit at which the forge says that its queue's branch for this pull request and base stands.
 
+use std::time::Duration;
+
 use mirilla_domain::gate::{CheckReport, Verdict};
 use mirilla_domain::ids::{CommitSha, JobId};
 use mirilla_domain::job::{Job, JobCheck, JobKey, PullRequestRecord};
-use mirilla_domain::merge_queue::{Progress, QueueBranch, QueueEntry};
+use mirilla_domain::merge_queue::{Progress, QueueBranch, QueueEntry, SETTLES_WITHIN};
 use mirilla_domain::settings::SETTINGS_FILE;
 use mirilla_domain::snapshot::PullRequest;
 use mirilla_ports::ForgeError;
@@ -27,6 +29,13 @@ use crate::review::effective_policy;
 
 /// How often a write that somebody else was faster with is tried again.
 const MAX_ROUNDS: u32 = 8;
+
+/// How soon the forge is asked again about an entry that it does not know yet.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(15);
+/// The pull request is not on its way into the branch that the queue is for.
+const NOT_QUEUED: &str = "not-queued";
+/// The queue's branch stands elsewhere.
+const QUEUE_MOVED: &str = "queue-moved";
 
 /// Writes the check of one commit of a merge queue.
 pub async fn merge_group(
@@ -66,8 +75,18 @@ async fn answer(
     let Some(entry) = open(record, &about.sha) else {
         return Ok(told(STALE));
     };
+    let age = ports.clock.now().since(entry.at);
     let found = match found(ports, settings, record, entry).await {
         Ok(Ok(found)) => found,
+        // What the forge says may be older than its webhook.
+        Ok(Err(NOT_QUEUED | QUEUE_MOVED)) | Err(StageError::Forge(ForgeError::NotFound { .. }))
+            if age < SETTLES_WITHIN =>
+        {
+            return Err(StageError::Busy {
+                what: "the merge queue's commit",
+                after: ASK_AGAIN_AFTER,
+            });
+        }
         Ok(Err(reason)) => {
             settle(ports, about, Progress::Done).await?;
             return Ok(told(reason));
@@ -163,12 +182,12 @@ async fn found(
         .pull_request(&record.repo_name, &record.pull_request)
         .await?;
     if !live.open || live.base_ref != said.base {
-        return Ok(Err("not-queued"));
+        return Ok(Err(NOT_QUEUED));
     }
     let branch = entry.branch.as_str();
     let stands = ports.read.files(&record.repo_name, branch, &[]).await?;
     if stands.commit != entry.sha {
-        return Ok(Err("queue-moved"));
+        return Ok(Err(QUEUE_MOVED));
     }
     let key = JobKey::of(&live, record.generation);
     let job = ports.ledger.job(&key.id()).await?;
@@ -261,6 +280,6 @@ async fn settle(
     }
     Err(StageError::Busy {
         what: "the pull request's record",
-        after: std::time::Duration::from_secs(1),
+        after: Duration::from_secs(1),
     })
 }

@@ -302,7 +302,7 @@ async fn sweeper_brings_back_the_end_of_a_check_whose_message_was_lost() {
         fresh: false,
         pull_request: None,
     };
-    let may_write = async || mint::place(ledger, &request, Reach::Write).await;
+    let may_write = async || mint::place(ledger, &request, Reach::Write, host.now()).await;
     assert!(
         may_write().await.is_ok(),
         "its check is still to be written"

@@ -5,8 +5,11 @@
 mod gate;
 #[path = "support/host.rs"]
 mod host;
+#[path = "support/place.rs"]
+mod place;
 #[path = "support/ports.rs"]
 mod ports;
 
 pub(crate) use gate::{Bend, Gate, KillAt, When};
 pub(crate) use host::{Ended, Host, KEEP_RUNS, REPO, Story, TWO_DEFECTS, marker_key};
+pub(crate) use place::{Place, Said, Sent};

@@ -39,6 +39,8 @@ pub(crate) struct Said {
     /// Whether it says something else since.
     pub(crate) edited: bool,
     pub(crate) gone: bool,
+    /// Between which two looks it was obeyed, if it was.
+    pub(crate) obeyed: Option<(Timestamp, Timestamp)>,
 }
 
 impl Said {
@@ -89,6 +91,7 @@ impl Life {
             must,
             edited: false,
             gone: false,
+            obeyed: None,
         });
         self.said.len() - 1
     }

@@ -97,6 +97,8 @@ pub(crate) struct Life {
     /// Whether all was done after the last event.
     pub(super) is_settled: bool,
     pub(super) outbox: Vec<WebhookDelivery>,
+    /// When was looked last.
+    last_look: Timestamp,
     pub(super) old: Vec<WebhookDelivery>,
     /// Whether somebody has to look for heads that were not announced.
     pub(super) lost: bool,
@@ -173,6 +175,7 @@ impl Life {
             beside: None,
             is_settled: true,
             outbox: github.take_deliveries(),
+            last_look: host.now(),
             old: Vec::new(),
             lost: false,
             silent_steps: 0,
@@ -207,7 +210,7 @@ impl Life {
             }
         }
         self.outbox.extend(self.host.sim.github().take_deliveries());
-        self.arrange_webhooks(event);
+        self.arrange_webhooks(event, said_before);
         let armed = self.arm(event);
         self.run(event).await;
         if let Some((name, planned)) = armed {
@@ -232,6 +235,7 @@ impl Life {
             self.quiet().await;
             self.seen = self.look().await;
         }
+        self.learn_what_was_obeyed();
         self.is_settled = event.settles;
         if event.settles {
             self.learn_whether_paused();
@@ -301,6 +305,17 @@ impl Life {
         Seen::look(&self.host, at, &heads, &self.said).await
     }
 
+    /// Notes which commands were obeyed since the last look.
+    fn learn_what_was_obeyed(&mut self) {
+        let between = (self.last_look, self.host.now());
+        for one in &mut self.said {
+            if one.obeyed.is_none() && self.seen.obeyed.contains(&one.id) {
+                one.obeyed = Some(between);
+            }
+        }
+        self.last_look = self.host.now();
+    }
+
     fn is_check_running(&self) -> bool {
         let mut checks = self.seen.checks.iter();
         checks.any(|check| check.status != "completed")
@@ -336,11 +351,15 @@ impl Life {
     }
 
     /// Brings what waits to be delivered into the order it will arrive in.
-    fn arrange_webhooks(&mut self, event: Event) {
+    fn arrange_webhooks(&mut self, event: Event, said_before: usize) {
         match event.kind {
             Kind::LostWebhook => {
                 self.lost = true;
                 self.outbox.clear();
+                // Nobody but a webhook tells of a command.
+                for one in &mut self.said[said_before..] {
+                    one.must = false;
+                }
             }
             Kind::Scramble => {
                 let again = self.outbox.clone();

@@ -33,7 +33,7 @@ pub(super) async fn run(
     } else {
         GRACE_GITHUB_COM
     };
-    let secrets = Arc::new(FixedSecrets(secrets(&settings.webhook, grace)?));
+    let secrets = Arc::new(FixedSecrets(secrets(&settings.webhook, grace)?.into()));
     let secrets = SecretCache::open(secrets, clock.now()).await?;
     let mut stage = IntakeSettings::new(settings.allowed_accounts.iter().map(String::as_str))?;
     stage.debounce = Debounce {

@@ -1,5 +1,6 @@
 //! Suggestions: what one click would make of the file.
 
+use mirilla_domain::ids::Forge;
 use mirilla_domain::plan::ReviewAction;
 use proptest::prelude::*;
 
@@ -45,13 +46,29 @@ impl Head {
         &self.lines[self.first - 1..self.last]
     }
 
-    /// What is offered in place of the added lines, if it is.
+    /// What is offered in place of the added lines, if it is: the same on both forges, which differ in where the
+    /// range is said.
     fn offered(&self, suggestion: &str) -> Option<String> {
+        let on_github = self.offered_on(Forge::Github, suggestion);
+        let on_gitlab = self.offered_on(Forge::Gitlab, suggestion);
+        let range = format!("suggestion:-{}+0", self.last - self.first);
+        assert_eq!(
+            on_gitlab,
+            on_github.clone().map(|(_, code)| (range, code)),
+            "the fence has the range"
+        );
+        on_github.map(|(name, code)| {
+            assert_eq!(name, "suggestion");
+            code
+        })
+    }
+
+    fn offered_on(&self, forge: Forge, suggestion: &str) -> Option<(String, String)> {
         let (first, last) = (self.first as u32, self.last as u32);
         let mut one = finding("src/f.rs", first, "A");
         one.end_line = (first < last).then_some(last);
         one.suggestion = Some(suggestion.to_owned());
-        let plan = Bench::new(&self.diff()).found(vec![one]).plan();
+        let plan = Bench::new(&self.diff()).on(forge).found(vec![one]).plan();
         let ReviewAction::Create { review } = plan.review else {
             panic!("a first review is created");
         };
@@ -77,15 +94,18 @@ impl Head {
     }
 }
 
-/// The code in the suggestion block of a comment, each line with its end.
-fn block(body: &str) -> Option<String> {
+/// The name of a comment's suggestion block and the code in it, each line with its end.
+fn block(body: &str) -> Option<(String, String)> {
     let mut lines = body.lines();
-    let fence = lines.find_map(|line| line.strip_suffix("suggestion"))?;
-    assert!(fence.len() >= 3 && fence.chars().all(|c| c == '`'));
+    let (fence, name) = lines.find_map(|line| {
+        let name = line.trim_start_matches('`');
+        let fence = line.strip_suffix(name)?;
+        (fence.len() >= 3 && name.starts_with("suggestion")).then_some((fence, name))
+    })?;
     let mut code = String::new();
     for line in lines {
         if line == fence {
-            return Some(code);
+            return Some((name.to_owned(), code));
         }
         code.push_str(line);
         code.push('\n');

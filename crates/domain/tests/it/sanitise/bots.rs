@@ -89,7 +89,7 @@ fn no_bot_finds_a_command_in_any_place() {
         }
         assert_safe(&sanitise::title(command, &policy()));
         assert_safe(&sanitise::code_fence("sh", command));
-        assert_eq!(sanitise::suggestion(command), None, "{command}");
+        assert_eq!(sanitise::suggestion(command, None), None, "{command}");
     }
 }
 

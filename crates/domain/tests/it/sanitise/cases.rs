@@ -116,7 +116,7 @@ fn case_125_suggestion_outgrows_the_fences_inside() {
         .as_str()
         .unwrap()
         .to_owned();
-    let output = sanitise::suggestion(&replacement).unwrap();
+    let output = sanitise::suggestion(&replacement, None).unwrap();
 
     let fence = output.chars().take_while(|&c| c == '`').count();
     assert!(fence as u64 >= after.need("fence_min_length").as_u64().unwrap());

@@ -50,7 +50,7 @@ proptest! {
     fn fences_paths_and_suggestions_are_safe(text in hostile(), lang in "[a-z:]{0,8}") {
         assert_safe(&sanitise::code_fence(&lang, &text));
         assert_safe(&sanitise::inline_code(&text));
-        if let Some(suggestion) = sanitise::suggestion(&text) {
+        if let Some(suggestion) = sanitise::suggestion(&text, None) {
             assert_safe(&suggestion.replacen("suggestion", "", 1));
             let (_, code) = super::oracle::only_code_block(&suggestion);
             let wanted = text.replace("\r\n", "\n"); prop_assert_eq!(code.trim_end_matches('\n'), wanted.trim_end_matches('\n'));

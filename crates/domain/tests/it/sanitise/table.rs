@@ -364,12 +364,14 @@ fn code_and_paths_stay_exact() {
 
 #[test]
 fn suggestions_are_exact_or_absent() {
-    let some = |code: &str| sanitise::suggestion(code).unwrap();
+    let some = |code: &str| sanitise::suggestion(code, None).unwrap();
     assert_eq!(some("let x = 1;\n"), "```suggestion\nlet x = 1;\n```");
     assert_eq!(some(""), "```suggestion\n```");
     assert_eq!(some("\n"), "```suggestion\n\n```");
     assert_eq!(some("a\r\nb"), "```suggestion\na\nb\n```");
     assert_eq!(some("```\n"), "````suggestion\n```\n````");
+    let below_two = sanitise::suggestion("x\n", Some(2)).unwrap();
+    assert_eq!(below_two, "```suggestion:-2+0\nx\n```");
     let (_, code) = oracle::only_code_block(&some("  indented\n\n\ttab\n"));
     assert_eq!(code, "  indented\n\n\ttab\n");
     for code in [
@@ -382,7 +384,7 @@ fn suggestions_are_exact_or_absent() {
         "<!-- mirilla:x -->",
         "\u{0}",
     ] {
-        assert_eq!(sanitise::suggestion(code), None, "{code:?}");
+        assert_eq!(sanitise::suggestion(code, None), None, "{code:?}");
     }
 }
 

@@ -126,8 +126,11 @@ impl Lab {
     }
 
     pub(crate) fn reader(&self) -> GitlabReader {
-        let token = self.gl().create_token("mirilla", Scope::ReadApi);
-        self.access.reader(tokens(&token))
+        self.reader_with(&self.gl().create_token("mirilla", Scope::ReadApi))
+    }
+
+    pub(crate) fn reader_with(&self, token: &str) -> GitlabReader {
+        self.access.reader(tokens(token))
     }
 
     /// Returns a review of the head with these comments.

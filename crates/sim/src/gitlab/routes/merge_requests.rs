@@ -15,12 +15,18 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Answer {
         .choice("state", &["all", "opened", "closed", "merged", "locked"])?
         .unwrap_or_else(|| "all".to_owned());
     let branch = cx.params.text("source_branch")?;
+    let author = cx.params.text("author_id")?;
+    let is_by = |username: &str| {
+        let number = cx.world.users.get(username).map(|user| user.id.to_string());
+        author.is_none() || author == number
+    };
     let found: Vec<u64> = cx
         .project()?
         .merges
         .values()
         .rev()
         .filter(|merge| state == "all" || merge.state.as_str() == state)
+        .filter(|merge| is_by(&merge.author))
         .filter(|merge| {
             branch
                 .as_ref()

@@ -191,6 +191,26 @@ async fn queue_of_another_base_and_one_that_is_gone_get_nothing() {
 }
 
 #[tokio::test]
+async fn queue_that_the_forge_shows_late_is_answered_all_the_same() {
+    let host = gated(CLEAN);
+    settled(&host).await;
+    drop(host.sim.github().take_deliveries());
+    let github = host.sim.github();
+    let sha = github.enqueue(REPO, host.pr, "dana").unwrap();
+    let (gate, sent) = (Arc::new(Gate::open()), group(&host));
+    let body: serde_json::Value = serde_json::from_slice(&sent.body).unwrap();
+    let name = body["merge_group"]["head_ref"].as_str().unwrap();
+    let name = name.strip_prefix("refs/heads/").unwrap();
+    github.delete_branch(REPO, name, "dana").unwrap();
+    host.deliver(&gate, &sent).await;
+    host.one_step(&gate).await;
+    assert_eq!(progress(&host, &sha).await, Some(Progress::Waiting));
+    github.push(REPO, name, &sha, "dana").unwrap();
+    assert_eq!(host.run(&gate).await, Ended::Quiet);
+    assert_eq!(only(&host, &sha), says("Mirilla", "success"));
+}
+
+#[tokio::test]
 async fn entry_whose_message_was_lost_is_answered_by_the_next_sweep() {
     let host = gated(CLEAN);
     settled(&host).await;
@@ -210,8 +230,18 @@ async fn entry_whose_message_was_lost_is_answered_by_the_next_sweep() {
         fresh: false,
         pull_request: Some(id),
     };
-    let place = mint::place(host.ledger(), &request, Reach::Write).await;
+    let place = mint::place(host.ledger(), &request, Reach::Write, host.now()).await;
     assert_eq!(place, Err(NoToken::NoJob), "nothing is owed any more");
+    // Nor for one that nobody ever answered.
+    host.sim.github().enqueue(REPO, host.pr, "dana").unwrap();
+    host.deliver(&gate, &group(&host)).await;
+    let may_write = async || {
+        let place = mint::place(host.ledger(), &request, Reach::Write, host.now()).await;
+        place.is_ok()
+    };
+    assert!(may_write().await);
+    host.advance(Duration::from_secs(24 * 60 * 60));
+    assert!(!may_write().await, "it lapses");
 }
 
 #[tokio::test]

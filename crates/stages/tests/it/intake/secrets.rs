@@ -9,7 +9,7 @@ use mirilla_contract::{ManualClock, sample};
 use mirilla_domain::ids::{DeliveryId, Forge, JobId, PullRequestRef, Timestamp};
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::webhook::{
-    GRACE_GITHUB_COM, PreviousSecret, Secrets, WebhookSecret, sign_github,
+    GRACE_GITHUB_COM, HookSecrets, PreviousSecret, Secrets, WebhookSecret, sign_github,
 };
 use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
 use mirilla_ports::message::Message;
@@ -79,10 +79,10 @@ struct Store {
 
 #[async_trait]
 impl WebhookSecrets for Store {
-    async fn fetch(&self) -> Result<Secrets, SecretsError> {
+    async fn fetch(&self) -> Result<HookSecrets, SecretsError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         let secrets = self.secrets.lock().unwrap().clone();
-        secrets.ok_or_else(|| SecretsError {
+        secrets.map(HookSecrets::from).ok_or_else(|| SecretsError {
             place: "the test's store".to_owned(),
             source: "it is closed".into(),
         })

@@ -38,7 +38,7 @@ pub(crate) fn fixed_secrets() -> SecretCache {
         grace: GRACE_GITHUB_COM,
     };
     block_on(SecretCache::open(
-        Arc::new(FixedSecrets(secrets)),
+        Arc::new(FixedSecrets(secrets.into())),
         sample::at(0),
     ))
     .unwrap()

@@ -257,14 +257,14 @@ pub(super) async fn tokens_for_jobs_that_are_over() -> Host {
     host.deliver(&gate, &host.deliveries()[0]).await;
     let ledger = host.ledger();
     let job = host.job().await.unwrap();
-    let live = mint::place(ledger, &wanted(&job.id), Reach::Write).await;
+    let live = mint::place(ledger, &wanted(&job.id), Reach::Write, host.now()).await;
     host.told(mint::fact(&live));
     assert_eq!(host.run(&gate).await, Ended::Quiet);
-    let over = mint::place(ledger, &wanted(&job.id), Reach::Write).await;
+    let over = mint::place(ledger, &wanted(&job.id), Reach::Write, host.now()).await;
     assert_eq!(over, Err(NoToken::NoJob));
     host.told(mint::fact(&over));
     let unheard = JobId::parse(&"0".repeat(32)).unwrap();
-    let unknown = mint::place(ledger, &wanted(&unheard), Reach::Read).await;
+    let unknown = mint::place(ledger, &wanted(&unheard), Reach::Read, host.now()).await;
     assert_eq!(unknown, Err(NoToken::NoJob));
     host.told(mint::fact(&unknown));
     host

@@ -25,10 +25,9 @@ use mirilla_domain::redact::Redactor;
 use mirilla_domain::settings::OperatorPolicy;
 use mirilla_domain::signal::{About, Signal};
 use mirilla_domain::snapshot::Keys;
-use mirilla_domain::webhook::{Secrets, WebhookSecret, sign_github};
-use mirilla_forge::github::{
-    AppAuth, GithubReader, GithubSettings, GithubWriter, Identity, Minter, Whoami,
-};
+use mirilla_domain::webhook::{GitlabSecrets, HookSecrets, Secrets, WebhookSecret, sign_github};
+use mirilla_forge::github::Minter;
+use mirilla_forge::{Reader, Writer};
 use mirilla_local::{
     DataDir, DirArtifacts, FindingsEvents, LocalHeads, LocalLedger, LocalMeter, LocalQueue,
 };
@@ -40,16 +39,12 @@ use mirilla_ports::{
     Clock, Entropy, ForgeResolve, Ledger as _, Meter as _, Queue as _, QueueDepth as _,
     QueueSend as _,
 };
-use mirilla_sim::{
-    AccountKind, AppOptions, Commit, InstallOptions, OpenPull, Otherwise, RepoOptions, Sim,
-    SimClock, SimOptions, WebhookDelivery,
-};
+use mirilla_sim::{Commit, OpenPull, Otherwise, Sim, SimClock, SimOptions, WebhookDelivery};
 use mirilla_stages::collect::{self, CollectPorts, CollectSettings};
 use mirilla_stages::error::{Disposition, StageError};
 use mirilla_stages::intake::{
     self, FixedSecrets, IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache,
 };
-use mirilla_stages::mint::{self, Place, Reach};
 use mirilla_stages::post::{self, KeepRuns, PostPorts, PostSettings};
 use mirilla_stages::report::{self, Report};
 use mirilla_stages::review;
@@ -57,6 +52,7 @@ use mirilla_system::OsEntropy;
 use tokio::sync::OnceCell;
 
 use super::gate::Gate;
+use super::place::{Place, Sent, Town};
 use super::ports::Gated;
 use stores::Stores;
 
@@ -113,6 +109,8 @@ pub(crate) const TWO_DEFECTS: Story = Story {
 
 pub(crate) struct Host {
     pub(crate) sim: Sim,
+    /// The forge it is on.
+    pub(crate) town: Town,
     stores: Stores,
     _dir: tempfile::TempDir,
     data: PathBuf,
@@ -127,10 +125,12 @@ pub(crate) struct Host {
     pub(crate) idle: Duration,
     /// Whether the processes live on from message to message, and with them their connections and tokens.
     pub(crate) warm: bool,
+    /// Whether the token that the poster has on GitLab may write.
+    pub(crate) may_write: bool,
     /// With whose token the poster writes, where it is no App's.
     pub(crate) plain_token: Option<(String, String)>,
-    reader: OnceCell<GithubReader>,
-    writer: OnceCell<GithubWriter>,
+    reader: OnceCell<Reader>,
+    writer: OnceCell<Writer>,
     model: OnceCell<AnthropicModel>,
     pub(crate) pr: u64,
     installation: u64,
@@ -153,6 +153,12 @@ impl Host {
         Self::open(story.base, story.head, "change", pull)
     }
 
+    /// The same on a forge of choice.
+    pub(crate) fn at(place: Place, story: Story) -> Self {
+        let pull = OpenPull::new("dana", "change", "A change");
+        Self::open_at(place, (story.base, story.head), "change", pull)
+    }
+
     /// The same with a pull request of the branch `change`, whose commit has this message.
     pub(crate) fn open<T: AsRef<str>>(
         base: &[(T, T)],
@@ -160,25 +166,27 @@ impl Host {
         message: &str,
         pull: OpenPull,
     ) -> Self {
+        Self::open_at(Place::Github, (base, head), message, pull)
+    }
+
+    pub(crate) fn open_at<T: AsRef<str>>(
+        place: Place,
+        (base, head): (&[(T, T)], &[(T, T)]),
+        message: &str,
+        pull: OpenPull,
+    ) -> Self {
         let options = SimOptions {
             start_at: Some("2026-11-29T10:00:00Z".parse().unwrap()),
+            gitlab: place.gitlab_options(),
             ..SimOptions::default()
         };
         let sim = Sim::start(options).unwrap();
         sim.messages().otherwise(Otherwise::Reviewer);
-        let github = sim.github();
-        github.add_account("acme", AccountKind::Organization);
-        github.add_member("acme", "dana");
-        github.create_repo(REPO, &RepoOptions::default()).unwrap();
-        let installation = github.install("acme", InstallOptions::default()).unwrap();
-        github
-            .commit(REPO, "main", &commit("before", base))
-            .unwrap();
-        github
-            .commit(REPO, "change", &commit(message, head))
-            .unwrap();
-        drop(github.take_deliveries());
-        let pr = github.open_pull(REPO, pull).unwrap();
+        let (town, installation) = Town::found(&sim, place);
+        town.commit("main", &commit("before", base));
+        town.commit("change", &commit(message, head));
+        drop(town.sent());
+        let pr = town.open(pull);
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
         DataDir::create(&data).unwrap();
@@ -187,6 +195,7 @@ impl Host {
         Self {
             stores: Stores::open(&DataDir::at(&data), &clock),
             sim,
+            town,
             _dir: dir,
             data,
             clock,
@@ -197,6 +206,7 @@ impl Host {
             resolve_threads: false,
             idle: Duration::from_secs(10),
             warm: false,
+            may_write: true,
             plain_token: None,
             reader: OnceCell::new(),
             writer: OnceCell::new(),
@@ -230,9 +240,16 @@ impl Host {
 
     /// The same, but the operator opted into resolving threads, and the account granted what it takes.
     pub(crate) fn that_resolves(story: Story) -> Self {
-        let mut host = Self::new(story);
-        host.resolve_threads = true;
-        host.grant("contents", "write");
+        Self::that_resolves_at(Place::Github, story)
+    }
+
+    /// The same on a forge of choice; on GitLab it takes no further right.
+    pub(crate) fn that_resolves_at(place: Place, story: Story) -> Self {
+        let mut host = Self::at(place, story);
+        if place == Place::Github {
+            host.resolve_threads = true;
+            host.grant("contents", "write");
+        }
         host
     }
 
@@ -254,20 +271,22 @@ impl Host {
 
     /// The same, but the installation did not grant writing.
     pub(crate) fn without_write_permission(story: Story) -> Self {
-        let host = Self::new(story);
-        host.sim
-            .github()
-            .grant(host.installation, "pull_requests", "read")
-            .unwrap();
+        Self::without_write_permission_at(Place::Github, story)
+    }
+
+    /// The same on a forge of choice: a GitLab token that only reads.
+    pub(crate) fn without_write_permission_at(place: Place, story: Story) -> Self {
+        let mut host = Self::at(place, story);
+        match place {
+            Place::Github => host.grant("pull_requests", "read"),
+            Place::Gitlab(_) => host.may_write = false,
+        }
         host
     }
 
     /// Commits to the pull request's branch.
     pub(crate) fn push(&self, message: &str, files: &[(&str, &str)]) -> String {
-        self.sim
-            .github()
-            .commit(REPO, "change", &commit(message, files))
-            .unwrap()
+        self.town.commit("change", &commit(message, files))
     }
 
     pub(crate) fn deliveries(&self) -> Vec<WebhookDelivery> {
@@ -334,10 +353,10 @@ impl Host {
 
     /// The key of the job for the pull request's present head.
     pub(crate) fn key(&self, generation: u32) -> JobKey {
-        let head = self.sim.github().tip(REPO, "change").unwrap();
+        let head = self.town.tip("change");
         JobKey {
-            forge: Forge::Github,
-            repo: RepoId::new(self.sim.github().repo_id(REPO).unwrap()),
+            forge: self.town.place.forge(),
+            repo: RepoId::new(self.town.repo_id()),
             pr: PrNumber::new(self.pr),
             head: CommitSha::parse(&head).unwrap(),
             base_ref: BranchName::parse("main").unwrap(),
@@ -367,7 +386,12 @@ impl Host {
         gate: &Arc<Gate>,
         delivery: &WebhookDelivery,
     ) -> IntakeAnswer {
-        self.take(gate, &["acme"], delivery).await
+        self.take(gate, &["acme"], &Sent::from(delivery)).await
+    }
+
+    /// Hands in a webhook of whichever forge it is.
+    pub(crate) async fn hand_in(&self, gate: &Arc<Gate>, sent: &Sent) -> IntakeAnswer {
+        self.take(gate, &["acme"], sent).await
     }
 
     /// Delivers to a host that serves other accounts.
@@ -376,21 +400,21 @@ impl Host {
         accounts: &[&str],
         delivery: &WebhookDelivery,
     ) -> IntakeAnswer {
-        self.take(&Arc::new(Gate::open()), accounts, delivery).await
+        let sent = Sent::from(delivery);
+        self.take(&Arc::new(Gate::open()), accounts, &sent).await
     }
 
-    async fn take(
-        &self,
-        gate: &Arc<Gate>,
-        accounts: &[&str],
-        delivery: &WebhookDelivery,
-    ) -> IntakeAnswer {
+    async fn take(&self, gate: &Arc<Gate>, accounts: &[&str], sent: &Sent) -> IntakeAnswer {
         let (ledger, queue) = (self.ledger(), self.queue());
         let (ledger, queue) = (gated(ledger, gate), gated(queue, gate));
         let secrets = Secrets {
-            current: WebhookSecret::parse(&AppOptions::default().hook_secret).unwrap(),
+            current: WebhookSecret::parse(&self.town.hook_secret()).unwrap(),
             previous: None,
             grace: Duration::ZERO,
+        };
+        let secrets = match self.town.place.forge() {
+            Forge::Github => HookSecrets::from(secrets),
+            Forge::Gitlab => GitlabSecrets::new(Some(secrets), None).unwrap().into(),
         };
         let secrets = SecretCache::open(Arc::new(FixedSecrets(secrets)), self.now())
             .await
@@ -402,9 +426,9 @@ impl Host {
             clock: self.clock.as_ref(),
         };
         let settings = IntakeSettings::new(accounts.iter().copied()).unwrap();
-        let headers = delivery.headers.clone();
+        let forge = self.town.place.forge();
         let incoming =
-            IncomingWebhook::from_parts(Forge::Github, headers, delivery.body.clone(), false)
+            IncomingWebhook::from_parts(forge, sent.headers.clone(), sent.body.clone(), false)
                 .unwrap();
         let answer = intake::intake(ports, &settings, &incoming).await;
         let (about, facts) = answer.facts(Duration::ZERO);
@@ -440,7 +464,7 @@ impl Host {
         self.meter().release_leases().unwrap();
         self.queue().release_hidden().unwrap();
         // What the dead process had on the wire has landed by now, or never will.
-        self.sim.github().land_now();
+        self.town.land_now();
     }
 
     async fn until_quiet(&self, gate: &Arc<Gate>) {
@@ -561,7 +585,7 @@ impl Host {
                 let fresh = OnceCell::new();
                 let reader = if self.warm { &self.reader } else { &fresh };
                 let reader = reader.get_or_init(|| self.reader(message)).await;
-                let forge = gated(reader, gate);
+                let forge = gated(reader.as_port(), gate);
                 let ports = CollectPorts {
                     ledger: &ledger,
                     heads: &heads,
@@ -596,19 +620,19 @@ impl Host {
                 let fresh = OnceCell::new();
                 let writer = if self.warm { &self.writer } else { &fresh };
                 let writer = writer.get_or_init(|| self.writer(message)).await;
-                let (read, write) = (gated(writer.reader(), gate), gated(writer, gate));
-                let resolver = self.resolver(message);
-                let resolver = gated(&resolver, gate);
+                let (read, write) = (gated(writer.read(), gate), gated(writer.write(), gate));
+                let checks = gated(writer.checks(), gate);
+                let by_app = self.resolver(message);
+                let opted: Option<&dyn ForgeResolve> = by_app.as_ref().map(|port| port as _);
+                let resolver = writer.resolves().or(opted).map(|port| gated(port, gate));
                 let ports = PostPorts {
                     ledger: &ledger,
                     artifacts: &artifacts,
                     queue: &queue,
                     read: &read,
                     write: &write,
-                    checks: &write,
-                    resolve: self
-                        .resolve_threads
-                        .then_some(&resolver as &dyn ForgeResolve),
+                    checks: &checks,
+                    resolve: resolver.as_ref().map(|port| port as &dyn ForgeResolve),
                     clock,
                     entropy,
                 };
@@ -642,7 +666,7 @@ pub(crate) fn marker_key() -> MarkerKey {
     MarkerKey::new(&[7; 32]).unwrap()
 }
 
-fn gated<'a, P>(port: &'a P, gate: &Arc<Gate>) -> Gated<&'a P> {
+fn gated<'a, P: ?Sized>(port: &'a P, gate: &Arc<Gate>) -> Gated<&'a P> {
     Gated {
         port,
         gate: Arc::clone(gate),

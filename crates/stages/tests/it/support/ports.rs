@@ -301,7 +301,7 @@ impl<P: Model> Model for Gated<&P> {
 }
 
 #[async_trait]
-impl<P: ForgeRead> ForgeRead for Gated<&P> {
+impl<P: ForgeRead + ?Sized> ForgeRead for Gated<&P> {
     fn calls_left(&self) -> Option<u64> {
         self.port.calls_left()
     }
@@ -413,7 +413,7 @@ impl<P: ForgeRead> ForgeRead for Gated<&P> {
 }
 
 #[async_trait]
-impl<P: ForgeResolve> ForgeResolve for Gated<&P> {
+impl<P: ForgeResolve + ?Sized> ForgeResolve for Gated<&P> {
     async fn resolve_threads(&self, threads: &[&str]) -> Resolved {
         pass!(
             self,
@@ -424,7 +424,7 @@ impl<P: ForgeResolve> ForgeResolve for Gated<&P> {
 }
 
 #[async_trait]
-impl<P: ForgeWrite> ForgeWrite for Gated<&P> {
+impl<P: ForgeWrite + ?Sized> ForgeWrite for Gated<&P> {
     async fn create_review(
         &self,
         repo: &RepoName,
@@ -505,7 +505,7 @@ impl<P: ForgeWrite> ForgeWrite for Gated<&P> {
 }
 
 #[async_trait]
-impl<P: ForgeChecks> ForgeChecks for Gated<&P> {
+impl<P: ForgeChecks + ?Sized> ForgeChecks for Gated<&P> {
     async fn checks(
         &self,
         repo: &RepoName,

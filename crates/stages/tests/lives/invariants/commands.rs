@@ -74,26 +74,28 @@ pub(super) fn read_again_for_a_reason(scene: &Scene<'_>) -> Verdict {
     Ok(generation)
 }
 
-/// The most of `times` that fall into one hour.
-fn most_in_an_hour(mut times: Vec<Timestamp>) -> usize {
-    times.sort();
-    let within = |at: usize| {
-        let begun = times[at];
-        let later = times[at..].iter();
-        later.filter(|time| time.since(begun) < HOUR).count()
+/// The most commands that were obeyed within one hour for sure: it is known between which two looks each was. How old
+/// a comment was by then does not matter; a webhook may come again a day later.
+fn most_in_an_hour<'s>(obeyed: impl Iterator<Item = &'s Said>) -> usize {
+    let times: Vec<(Timestamp, Timestamp)> = obeyed.filter_map(|one| one.obeyed).collect();
+    let within = |(begun, _): &(Timestamp, Timestamp)| {
+        let later = times.iter().filter(|(from, _)| from >= begun);
+        later
+            .filter(|(_, until)| until.since(*begun) < HOUR)
+            .count()
     };
-    (0..times.len()).map(within).max().unwrap_or(0)
+    times.iter().map(within).max().unwrap_or(0)
 }
 
 pub(super) fn crowds_are_bounded(scene: &Scene<'_>) -> Verdict {
     let reviews = obeyed(scene).filter(|one| one.verb == Some(Verb::Review));
-    let most = most_in_an_hour(reviews.map(|one| one.at).collect());
+    let most = most_in_an_hour(reviews);
     if most > REVIEWS_PER_HOUR {
         return Err(format!("{most} reviews by hand within an hour"));
     }
     for by in crate::commands::PEOPLE {
         let theirs = obeyed(scene).filter(|one| one.by == by);
-        let most = most_in_an_hour(theirs.map(|one| one.at).collect());
+        let most = most_in_an_hour(theirs);
         if most > COMMANDS_PER_PERSON {
             return Err(format!("{most} commands of {by} obeyed within an hour"));
         }

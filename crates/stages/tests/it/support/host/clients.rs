@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mirilla_domain::ids::{InstallationId, JobId, RepoId};
-use mirilla_forge::WriteToken;
+use mirilla_domain::ids::{Forge, InstallationId, JobId, RepoId};
 use mirilla_forge::github::{
     AppAuth, GithubReader, GithubResolver, GithubSettings, GithubWriter, Identity, Marks, Minter,
     Whoami,
 };
-use mirilla_forge::{ResolveTokens, TokensFrom};
+use mirilla_forge::gitlab::{self, GitlabSettings};
+use mirilla_forge::{JobTokens, Reader, ResolveTokens, TokensFrom, WriteToken, Writer};
 use mirilla_local::LocalLedger;
 use mirilla_model::{AnthropicModel, AnthropicSettings};
-use mirilla_ports::Ledger as _;
 use mirilla_ports::message::Message;
 use mirilla_ports::tokens::{MintRequest, MintTokens, NoToken};
+use mirilla_ports::{Clock, Ledger as _};
+use mirilla_sim::Scope;
 use mirilla_stages::mint::{self, Place, Reach};
 use secrecy::SecretString;
 
@@ -59,22 +60,37 @@ impl Host {
             pull_request: message.pull_request().copied(),
             fresh: false,
         };
-        mint::place(self.ledger(), &request, reach).await
+        mint::place(self.ledger(), &request, reach, self.now()).await
     }
 
-    pub(super) async fn reader(&self, message: &Message) -> GithubReader {
+    /// What a host does with the operator's two tokens of GitLab.
+    fn gitlab(&self, scope: Scope, message: &Message) -> (gitlab::Access, JobTokens) {
+        let lab = self.sim.gitlab();
+        let settings = GitlabSettings::of_operator(&lab.url(), None).unwrap();
+        let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
+        let access = gitlab::Access::new(settings, clock, entropy).unwrap();
+        let token = lab.create_token(&self.town.bot(), scope);
+        let tokens = JobTokens::of(TokensFrom::Fixed(token.into()), message);
+        (access, tokens)
+    }
+
+    pub(super) async fn reader(&self, message: &Message) -> Reader {
+        if self.town.place.forge() == Forge::Gitlab {
+            let (access, tokens) = self.gitlab(Scope::ReadApi, message);
+            return Reader::Gitlab(access.reader(tokens));
+        }
         let place = self.place(message, Reach::Read).await.unwrap();
         let settings = self.github_settings();
         let minter = Arc::new(self.app());
         let tokens = Arc::new(minter.source(place.repo, place.installation));
-        GithubReader::new(
+        Reader::Github(GithubReader::new(
             settings.client().unwrap(),
             settings,
             tokens,
             Whoami::Known(Identity::of_app("mirilla")),
             Arc::clone(&self.clock),
             Arc::clone(&self.entropy),
-        )
+        ))
     }
 
     /// A poster with a plain token instead of an App: it sets commit statuses.
@@ -93,9 +109,18 @@ impl Host {
         writer.with_marks(Marks::Statuses)
     }
 
-    pub(super) async fn writer(&self, message: &Message) -> GithubWriter {
+    pub(super) async fn writer(&self, message: &Message) -> Writer {
+        if self.town.place.forge() == Forge::Gitlab {
+            let scope = if self.may_write {
+                Scope::Api
+            } else {
+                Scope::ReadApi
+            };
+            let (access, tokens) = self.gitlab(scope, message);
+            return Writer::Gitlab(access.writer(tokens));
+        }
         if let Some((login, token)) = &self.plain_token {
-            return self.plain_writer(login, token);
+            return Writer::Github(self.plain_writer(login, token));
         }
         // A stale message finds no token here as it does there; then it asks for nothing.
         let place = match self.place(message, Reach::Write).await {
@@ -105,7 +130,7 @@ impl Host {
         let settings = self.github_settings();
         let minter = Arc::new(self.app());
         let tokens = Arc::new(minter.source(place.repo, place.installation));
-        GithubWriter::new(
+        Writer::Github(GithubWriter::new(
             settings.client().unwrap(),
             settings,
             tokens,
@@ -113,25 +138,30 @@ impl Host {
             Arc::default(),
             Arc::clone(&self.clock),
             Arc::clone(&self.entropy),
-        )
+        ))
     }
 
-    /// What resolves threads, with tokens from a minter that looks the job up when it is asked.
-    pub(super) fn resolver(&self, message: &Message) -> GithubResolver {
+    /// What resolves threads on GitHub if the operator opted into it, with tokens from a minter that looks the job
+    /// up when it is asked.
+    pub(super) fn resolver(&self, message: &Message) -> Option<GithubResolver> {
+        if !self.resolve_threads {
+            return None;
+        }
         let settings = self.github_settings();
         let desk = ResolveDesk {
             ledger: LocalLedger::open(&self.dir().ledger()).unwrap(),
             app: self.app(),
+            clock: Arc::clone(&self.clock),
         };
         let from = TokensFrom::Minter(Arc::new(desk));
-        GithubResolver::new(
+        Some(GithubResolver::new(
             settings.client().unwrap(),
             settings,
             Arc::new(ResolveTokens::of(from, message)),
             Arc::default(),
             Arc::clone(&self.clock),
             Arc::clone(&self.entropy),
-        )
+        ))
     }
 
     pub(super) fn model(&self) -> AnthropicModel {
@@ -149,12 +179,13 @@ impl Host {
 struct ResolveDesk {
     ledger: LocalLedger,
     app: Minter,
+    clock: Arc<dyn Clock>,
 }
 
 #[async_trait]
 impl MintTokens for ResolveDesk {
     async fn mint(&self, request: &MintRequest) -> Result<SecretString, NoToken> {
-        let place = mint::place(&self.ledger, request, Reach::Resolve).await?;
+        let place = mint::place(&self.ledger, request, Reach::Resolve, self.clock.now()).await?;
         let minted = self.app.resolve(place.repo, place.installation).await;
         minted
             .map(|token| token.secret().clone())

@@ -12,7 +12,7 @@ use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_ports::{Artifacts as _, Ledger as _, Queue as _, QueueSend as _};
 
-use super::{Host, REPO};
+use super::Host;
 use crate::support::Gate;
 
 impl Host {
@@ -29,17 +29,13 @@ impl Host {
 
     /// Everything said on lines: file, line, text without markers.
     pub(crate) fn comments(&self) -> Vec<(String, Option<u64>, String)> {
-        let reviews = self.sim.github().reviews(REPO, self.pr).unwrap();
-        let comments = reviews.iter().flat_map(|review| &review.comments);
-        let mut said: Vec<_> = comments
-            .map(|comment| {
-                let text = comment
-                    .body
-                    .split("<!--")
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned();
-                (comment.path.clone(), comment.original_line, text)
+        let mut said: Vec<_> = self
+            .town
+            .said(self.pr)
+            .into_iter()
+            .map(|one| {
+                let text = one.body.split("<!--").next().unwrap_or_default().to_owned();
+                (one.path, one.line, text)
             })
             .collect();
         said.sort();
@@ -48,13 +44,7 @@ impl Host {
 
     /// The body of our newest review.
     pub(crate) fn review_body(&self) -> String {
-        self.sim
-            .github()
-            .reviews(REPO, self.pr)
-            .unwrap()
-            .last()
-            .map(|review| review.body.clone())
-            .unwrap_or_default()
+        self.town.bodies(self.pr).pop().unwrap_or_default()
     }
 
     pub(crate) async fn ledger_state(&self, job: &JobId) -> Option<JobState> {
@@ -164,10 +154,19 @@ impl Host {
             .await
             .unwrap_or_else(|| panic!("{context}: the live head has no job"));
         assert_eq!(job.state, JobState::Posted, "{context}: {job:#?}");
-        let reviews = self.sim.github().reviews(REPO, self.pr).unwrap();
+        assert!(
+            !self.town.bodies(self.pr).is_empty(),
+            "{context}: no review"
+        );
         let mut said: Vec<(String, Option<u64>)> = Vec::new();
-        for comment in reviews.iter().flat_map(|review| &review.comments) {
-            said.push((comment.path.clone(), comment.original_line));
+        for thread in self.town.threads(self.pr) {
+            said.extend(
+                thread
+                    .said
+                    .into_iter()
+                    .map(|one| (one.path, one.line))
+                    .take(1),
+            );
         }
         let count = said.len();
         said.sort();
@@ -177,10 +176,7 @@ impl Host {
             count,
             "{context}: something is said twice: {said:?}"
         );
-        assert!(
-            reviews.iter().all(|review| review.state == "COMMENTED"),
-            "{context}: {reviews:#?}"
-        );
+        self.town.assert_no_verdict(self.pr);
         assert!(
             self.spent_on_review().await <= self.policy.max_usd,
             "{context}: spent more than the cap"
