@@ -38,6 +38,25 @@ pub(crate) enum Confined {
     Not,
 }
 
+/// Variables that hold a forge's token or a key over what stands on a pull request, whatever the value looks
+/// like: before GitLab 15.9 the token of a job was twenty letters and nothing more.
+/// <https://docs.gitlab.com/ci/variables/predefined_variables/>
+const TOKEN_NAMES: [&str; 13] = [
+    "CI_JOB_TOKEN",
+    "CI_JOB_JWT",
+    "CI_JOB_JWT_V1",
+    "CI_JOB_JWT_V2",
+    "CI_BUILD_TOKEN",
+    "CI_REGISTRY_PASSWORD",
+    "CI_DEPENDENCY_PROXY_PASSWORD",
+    "CI_DEPLOY_PASSWORD",
+    "CI_REPOSITORY_URL",
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "GITLAB_TOKEN",
+    "MIRILLA_MARKER_KEY",
+];
+
 /// What name resolution reads.
 const RESOLVER: [&str; 9] = [
     "/etc/resolv.conf",
@@ -132,11 +151,42 @@ pub(crate) fn to_one_job(needs: &Needs) -> Result<Confined> {
 /// A process that may be talked into anything must not find a forge's token beside it.
 pub(crate) fn refuse_forge_credentials(environment: &Environment) -> Result<()> {
     for (name, value) in environment {
-        if let Some(kind) = redact::credential_shape(value) {
+        let by_name = (is_named_token(name) && !value.trim().is_empty()).then_some("forge-token");
+        if let Some(kind) = redact::credential_shape(value).or(by_name) {
             anyhow::bail!(
                 "the reviewer's environment holds {kind:?} in {name}; it does not start beside a forge credential: remove the variable"
             );
         }
     }
     Ok(())
+}
+
+/// Returns whether a variable is a token by what it is called.
+fn is_named_token(name: &str) -> bool {
+    TOKEN_NAMES.contains(&name) || name.starts_with("MIRILLA_") && name.ends_with("_TOKEN")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_known_by_its_name_where_its_form_says_nothing() {
+        let beside = |name: &str, value: &str| {
+            let environment = Environment::from([(name.to_owned(), value.to_owned())]);
+            refuse_forge_credentials(&environment)
+        };
+        for name in TOKEN_NAMES
+            .into_iter()
+            .chain(["MIRILLA_GITLAB_TOKEN", "MIRILLA_GITHUB_READ_TOKEN"])
+        {
+            let said = beside(name, "madeUpAndWithoutForm")
+                .unwrap_err()
+                .to_string();
+            assert!(said.contains(name) && !said.contains("madeUp"), "{said}");
+            beside(name, "").unwrap();
+        }
+        beside("ANTHROPIC_API_KEY", "madeUpAndWithoutForm").unwrap();
+        beside("CI_PROJECT_PATH", "acme/shop").unwrap();
+    }
 }

@@ -21,6 +21,7 @@ mod snapshot;
 use mirilla_ports::ForgeError;
 use mirilla_stages::error::StageError;
 
+use crate::arguments::ForgeName;
 use crate::failure::Failure;
 
 pub(crate) use collect::run as collect;
@@ -28,13 +29,20 @@ pub(crate) use post::run as post;
 pub(crate) use review::run as review;
 
 /// What the settings lack.
-#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn unusable(problems: Vec<String>) -> Failure {
+fn unusable(forge: ForgeName, problems: &[String]) -> Failure {
+    let hint = match forge {
+        ForgeName::Github => {
+            "in a workflow, name the variable under `env` of the step; a secret that is not set, or that this run may not see, is empty. Runs of forks see none under `pull_request`, and those of Dependabot only its own: `pull_request_target` and Dependabot's secrets help"
+        }
+        ForgeName::Gitlab => {
+            "set the variable under Settings > CI/CD > Variables: masked, with the job's environment as its scope, and not protected, because a merge request's pipeline on a branch that is not protected sees no protected variable. A pipeline in a fork sees none at all"
+        }
+    };
     Failure::usage(format!(
         "the settings cannot be used: {}",
         problems.join("; ")
     ))
-    .hint("in a workflow, name the variable under `env` of the step; a secret that is not set, or that this run may not see, is empty. Runs of forks see none under `pull_request`, and those of Dependabot only its own: `pull_request_target` and Dependabot's secrets help")
+    .hint(hint)
 }
 
 /// What the forge did not do, and which rights of the token it takes.
@@ -44,7 +52,7 @@ fn refused(what: &'static str, error: StageError, rights: &'static str) -> anyho
             "the token is wrong, or it has expired".to_owned()
         }
         StageError::Forge(ForgeError::NotFound { .. } | ForgeError::Forbidden { .. }) => {
-            format!("the job's token needs {rights}, for this repository")
+            format!("the job's token needs {rights}")
         }
         _ => "running the job again is safe: nothing is done twice".to_owned(),
     };

@@ -135,8 +135,24 @@ pub(crate) const VARIABLES: &[Variable] = &[
         form: "a third token, of the account that writes, which may push; with two tokens and MIRILLA_RESOLVE_THREADS",
     },
     Variable {
+        name: "MIRILLA_GITLAB_URL",
+        form: "the address of a GitLab, such as `https://gitlab.example.com`; in a pipeline of GitLab's its own is the default",
+    },
+    Variable {
+        name: "MIRILLA_GITLAB_CA_FILE",
+        form: "path of a PEM file with the authority of that GitLab's certificate; in a pipeline of GitLab's its own is the default; `mirilla collect` and `mirilla post` only",
+    },
+    Variable {
+        name: "MIRILLA_GITLAB_READ_TOKEN",
+        form: "a token with the scope `read_api` and the role Reporter",
+    },
+    Variable {
+        name: "MIRILLA_GITLAB_WRITE_TOKEN",
+        form: "a token with the scope `api` and the role Developer",
+    },
+    Variable {
         name: "MIRILLA_MARKER_KEY",
-        form: "random text of at least 16 bytes (`openssl rand -hex 32`) by which `mirilla post` knows its own comments again; never change it; `mirilla post` only, a host makes its own",
+        form: "random text of at least 16 bytes (`openssl rand -hex 32`) by which `mirilla post` knows its own comments again; never change it; on GitLab the default is made of the token that writes; `mirilla post` only, a host makes its own",
     },
     Variable {
         name: "ANTHROPIC_API_KEY",
@@ -575,114 +591,4 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn environment(pairs: &[(&str, &str)]) -> Environment {
-        pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect()
-    }
-
-    #[test]
-    fn an_empty_environment_names_everything_that_is_missing_at_once() {
-        let problems = host(&Environment::new()).unwrap_err().join("\n");
-        for name in [
-            "MIRILLA_ALLOWED_ACCOUNTS",
-            "MIRILLA_WEBHOOK_SECRET",
-            "MIRILLA_GITHUB_APP_KEY_FILE",
-        ] {
-            assert!(problems.contains(name), "{problems}");
-        }
-    }
-
-    #[test]
-    fn runs_are_kept_for_a_week_or_as_long_as_is_said() {
-        for (said, wanted) in [
-            (None, Some(7)),
-            (Some("30"), Some(30)),
-            (Some("0"), Some(0)),
-            (Some("91"), None),
-            (Some("-1"), None),
-            (Some("a week"), None),
-        ] {
-            let mut given = environment(&[
-                ("MIRILLA_ALLOWED_ACCOUNTS", "acme"),
-                ("MIRILLA_WEBHOOK_SECRET", "not-a-real-secret"),
-                ("MIRILLA_GITHUB_READ_TOKEN", "made-up-read"),
-                ("MIRILLA_GITHUB_WRITE_TOKEN", "made-up-write"),
-            ]);
-            given.extend(said.map(|text| ("MIRILLA_KEEP_RUN_DAYS".to_owned(), text.to_owned())));
-            match (host(&given), wanted) {
-                (Ok(settings), Some(count)) => {
-                    assert_eq!(settings.timings.keep_runs, days(count), "{said:?}");
-                }
-                (Err(problems), None) => {
-                    assert!(problems.join("\n").contains("MIRILLA_KEEP_RUN_DAYS"));
-                }
-                (other, _) => panic!("{said:?}: {:?}", other.map(|_| ())),
-            }
-        }
-    }
-
-    #[test]
-    fn two_tokens_are_enough_and_stay_apart() {
-        let settings = host(&environment(&[
-            ("MIRILLA_ALLOWED_ACCOUNTS", "acme, other"),
-            ("MIRILLA_WEBHOOK_SECRET", "not-a-real-secret"),
-            ("MIRILLA_GITHUB_READ_TOKEN", "made-up-read"),
-            ("MIRILLA_GITHUB_WRITE_TOKEN", "made-up-write"),
-            ("MIRILLA_REVIEW_USD", "0.40"),
-        ]))
-        .unwrap();
-        assert_eq!(settings.allowed_accounts, ["acme", "other"]);
-        assert_eq!(settings.policy.max_usd.exact(), "0.40");
-        assert!(matches!(settings.credentials, Credentials::Tokens { .. }));
-        assert!(
-            !format!("{settings:?}").contains("made-up"),
-            "secrets must not be printed"
-        );
-    }
-
-    #[test]
-    fn resolving_is_asked_for_and_takes_a_token_of_its_own() {
-        let tokens = [
-            ("MIRILLA_ALLOWED_ACCOUNTS", "acme"),
-            ("MIRILLA_WEBHOOK_SECRET", "not-a-real-secret"),
-            ("MIRILLA_GITHUB_READ_TOKEN", "made-up-read"),
-            ("MIRILLA_GITHUB_WRITE_TOKEN", "made-up-write"),
-        ];
-        let mut given = environment(&tokens);
-        assert!(!host(&given).unwrap().resolve_threads, "off by default");
-        given.insert("MIRILLA_RESOLVE_THREADS".to_owned(), "yes".to_owned());
-        let problems = host(&given).unwrap_err().join("\n");
-        assert!(
-            problems.contains("MIRILLA_GITHUB_RESOLVE_TOKEN is missing"),
-            "{problems}"
-        );
-        let token = "made-up-resolve".to_owned();
-        given.insert("MIRILLA_GITHUB_RESOLVE_TOKEN".to_owned(), token);
-        let settings = host(&given).unwrap();
-        assert!(settings.resolve_threads && !format!("{settings:?}").contains("made-up"));
-    }
-
-    #[test]
-    fn a_malformed_value_names_its_variable_and_form() {
-        let problems = host(&environment(&[
-            ("MIRILLA_REVIEW_USD", "1e3"),
-            ("MIRILLA_LISTEN", "8080"),
-        ]))
-        .unwrap_err();
-        assert!(
-            problems
-                .iter()
-                .any(|p| p.starts_with("MIRILLA_REVIEW_USD is not well-formed: it takes dollars")),
-            "{problems:?}"
-        );
-        assert!(
-            problems.iter().any(|p| p.starts_with("MIRILLA_LISTEN")),
-            "{problems:?}"
-        );
-    }
-}
+mod tests;

@@ -42,6 +42,22 @@ pub fn reported(items: &[Item]) -> impl Iterator<Item = &Item> {
         .filter(|item| matches!(item.fate, ItemFate::Posted | ItemFate::InBody { .. }))
 }
 
+/// Returns the items that stand on the pull request once a plan is carried out: what reaches a reader now, and
+/// what an earlier run said in a thread that nobody resolved.
+pub fn standing(items: &[Item]) -> impl Iterator<Item = &Item> {
+    items.iter().filter(|item| {
+        matches!(
+            item.fate,
+            ItemFate::Posted
+                | ItemFate::InBody { .. }
+                | ItemFate::AlreadyThere {
+                    resolved: false,
+                    ..
+                }
+        )
+    })
+}
+
 /// Returns the first and the last line of the file as it is now; `None` for what stands in the old file, or
 /// nowhere.
 fn lines(item: &Item) -> Option<(u32, u32)> {

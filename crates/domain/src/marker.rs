@@ -21,6 +21,8 @@ const CLOSE: &str = " -->";
 const NO_MAC: &str = "00";
 /// A key shorter than this could be guessed.
 const MIN_KEY_BYTES: usize = 16;
+/// What a key that is made of a token is made for: no other use of the token has this label.
+const TOKEN_LABEL: &[u8] = b"mirilla marker key of a token, v1";
 /// More findings of a review's body than this are not remembered; the body itself names fewer.
 pub const MAX_REMEMBERED: usize = 200;
 
@@ -40,6 +42,18 @@ impl MarkerKey {
             return Err(ShortKey(bytes.len()));
         }
         Ok(Self(bytes.to_vec()))
+    }
+
+    /// Returns the text of a key for who has one lasting token that writes and no key beside it: HMAC-SHA256
+    /// under the token over a fixed label, as 64 hex digits.
+    ///
+    /// It says nothing about the token, and who lacks the token cannot make it. Another token is another key. A
+    /// token that is made for each job is none to take.
+    pub fn text_of_token(token: &str) -> String {
+        #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
+        let mut mac = Hmac::<Sha256>::new_from_slice(token.as_bytes()).expect("any key length");
+        mac.update(TOKEN_LABEL);
+        hex::encode(mac.finalize().into_bytes())
     }
 }
 

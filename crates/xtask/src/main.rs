@@ -10,6 +10,7 @@ mod functions;
 mod lives;
 mod local;
 mod operations;
+mod portable;
 mod template;
 
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   generate         write what is made from other files: the dashboard in template.yaml
   functions        build everything that is shipped: the functions into target/lambda/<name>/bootstrap,
                    and the `mirilla` command (--debug: quickly, for trying a change)
+  portable         build the `mirilla` command for old Linux machines, and fail if it needs a newer one
+                   (pip install ziglang cargo-zigbuild; --debug as above; --check FILE: look at a built one)
   local test       build the functions, deploy them with the template to an emulated AWS on this
                    machine, and run every end-to-end scenario (--debug: with a quick build)
   local up         the same deployment with one reviewed pull request, until Ctrl-C (--debug as above)
@@ -47,6 +50,9 @@ fn main() -> Result<ExitCode> {
         ["generate"] => template::generate(&root)?,
         ["functions"] => functions::build(&root, Profile::Release, Programs::All)?,
         ["functions", "--debug"] => functions::build(&root, Profile::Debug, Programs::All)?,
+        ["portable"] => portable::build(&root, Profile::Release)?,
+        ["portable", "--debug"] => portable::build(&root, Profile::Debug)?,
+        ["portable", "--check", program] => portable::check(program.as_ref())?,
         ["local", "test"] => local::test(&root, Profile::Release)?,
         ["local", "test", "--debug"] => local::test(&root, Profile::Debug)?,
         ["local", "up"] => local::up(&root, Profile::Release)?,

@@ -14,19 +14,20 @@ use mirilla_stages::error::StageError;
 use super::pull::Asked;
 use super::scratch::Scratch;
 use super::{forge, refused, unusable};
-use crate::arguments::Collect;
+use crate::arguments::{Collect, ForgeName};
 use crate::output;
 use crate::run_folder::make_empty;
 use crate::settings::{self, Environment};
 
-/// What the token may do.
-const RIGHTS: &str = "`contents: read` and `pull-requests: read`";
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Collect, environment: &Environment) -> Result<ExitCode> {
-    let asked = Asked::find(arguments.forge, arguments.pull.as_ref(), environment)?;
-    let settings = settings::jobs::collect(environment).map_err(unusable)?;
-    let access = forge::connect(arguments.forge, &settings)?;
+    let pull = arguments.pull.as_ref();
+    let forge_name = ForgeName::meant(arguments.forge, pull, environment);
+    let asked = Asked::find(forge_name, pull, environment)?;
+    let settings = settings::jobs::collect(forge_name, environment)
+        .map_err(|problems| unusable(forge_name, &problems))?;
+    let access = forge::connect(&settings)?;
+    let rights = forge::rights(forge_name).read;
     make_empty(&arguments.out, "--out")?;
     let snapshot = DirArtifacts::open(&arguments.out)?;
     let scratch = Scratch::set_up()?;
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &Collect, environment: &Environment) -> Result<Exit
         .enable_all()
         .build()?;
     let report = runtime.block_on(async {
-        let failed = |error: StageError| refused("the pull request cannot be read", error, RIGHTS);
+        let failed = |error: StageError| refused("the pull request cannot be read", error, rights);
         let live = asked
             .live(&reader)
             .await
@@ -61,7 +62,7 @@ pub(crate) fn run(arguments: &Collect, environment: &Environment) -> Result<Exit
             artifacts: &snapshot,
             grants: &snapshot,
             queue: &scratch.queue,
-            forge: &reader,
+            forge: reader.as_port(),
             clock: scratch.clock.as_ref(),
             entropy: scratch.entropy.as_ref(),
         };
@@ -77,7 +78,8 @@ pub(crate) fn run(arguments: &Collect, environment: &Environment) -> Result<Exit
     for line in &report.lines {
         output::worker_line(line);
     }
-    forge::announce(arguments.forge, environment, is_collected(report.outcome))?;
+    let report_file = arguments.report.as_deref();
+    forge::announce(report_file, environment, is_collected(report.outcome))?;
     Ok(ExitCode::SUCCESS)
 }
 

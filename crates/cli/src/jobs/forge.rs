@@ -1,21 +1,56 @@
 //! The forge of a pipeline, and the pipeline's own conventions.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use mirilla_domain::ids::JobId;
-use mirilla_forge::{JobTokens, TokensFrom, github};
+use mirilla_forge::{Access, JobTokens, TokensFrom, gitlab};
 use mirilla_ports::message::Message;
 
 use crate::arguments::ForgeName;
 use crate::serve::child;
 use crate::settings::Environment;
-use crate::settings::jobs::JobSettings;
+use crate::settings::jobs::{ForgeAccess, JobSettings};
+
+/// Where a workflow of GitHub's is told something.
+const GITHUB_OUTPUT: &str = "GITHUB_OUTPUT";
 
 /// Returns what a job calls its forge with.
-pub(super) fn connect(forge: ForgeName, settings: &JobSettings) -> Result<github::Access> {
+pub(super) fn connect(settings: &JobSettings) -> Result<Access> {
+    match &settings.access {
+        ForgeAccess::Github(access) => child::github(access).map(Access::Github),
+        ForgeAccess::Gitlab { url, extra_ca_pem } => {
+            let settings = gitlab::GitlabSettings::of_operator(url, extra_ca_pem.clone())
+                .context("MIRILLA_GITLAB_URL, or else CI_SERVER_URL, cannot be used")?;
+            let (clock, entropy) = child::surroundings()?;
+            Ok(Access::Gitlab(gitlab::Access::new(
+                settings, clock, entropy,
+            )?))
+        }
+    }
+}
+
+/// What a job's token must be allowed, for a person who reads why it failed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rights {
+    /// For a job that only reads.
+    pub(super) read: &'static str,
+    /// For the job that posts.
+    pub(super) write: &'static str,
+}
+
+/// Returns what tokens of a forge must be allowed.
+pub(super) const fn rights(forge: ForgeName) -> Rights {
     match forge {
-        ForgeName::Github => child::github(&settings.github),
+        ForgeName::Github => Rights {
+            read: "`contents: read` and `pull-requests: read`, for this repository",
+            write: "`contents: read` and `pull-requests: write` (to look only, `read`), for this repository",
+        },
+        ForgeName::Gitlab => Rights {
+            read: "the scope `read_api` and the role Reporter in the project that the merge request goes into (MIRILLA_GITLAB_READ_TOKEN)",
+            write: "the scope `api` and the role Developer in the project that the merge request goes into (MIRILLA_GITLAB_WRITE_TOKEN)",
+        },
     }
 }
 
@@ -27,11 +62,15 @@ pub(super) fn token(settings: &JobSettings) -> Result<JobTokens> {
 }
 
 /// Tells the pipeline whether there is a snapshot to read: a later job's condition.
-pub(super) fn announce(forge: ForgeName, environment: &Environment, collected: bool) -> Result<()> {
-    let variable = match forge {
-        ForgeName::Github => "GITHUB_OUTPUT",
-    };
-    let Some(path) = environment.get(variable).filter(|path| !path.is_empty()) else {
+pub(super) fn announce(
+    report: Option<&Path>,
+    environment: &Environment,
+    collected: bool,
+) -> Result<()> {
+    let output = environment
+        .get(GITHUB_OUTPUT)
+        .filter(|path| !path.is_empty());
+    let Some(path) = report.or_else(|| output.map(Path::new)) else {
         return Ok(());
     };
     let told = std::fs::OpenOptions::new()
@@ -39,5 +78,10 @@ pub(super) fn announce(forge: ForgeName, environment: &Environment, collected: b
         .create(true)
         .open(path)
         .and_then(|mut file| file.write_all(format!("collected={collected}\n").as_bytes()));
-    told.with_context(|| format!("{variable} names {path}, which cannot be written"))
+    let named = if report.is_some() {
+        "--report"
+    } else {
+        GITHUB_OUTPUT
+    };
+    told.with_context(|| format!("{named} names {}, which cannot be written", path.display()))
 }

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use mirilla_domain::code::EndReason;
+use mirilla_domain::escape;
+use mirilla_domain::export;
 use mirilla_domain::gate::{CheckName, CheckReport, Conclusion};
 use mirilla_domain::ids::AttemptNo;
 use mirilla_domain::job::{Job, JobState};
@@ -16,9 +18,9 @@ use mirilla_domain::plan::Plan;
 use mirilla_domain::redact::Redactor;
 use mirilla_domain::settings::SETTINGS_FILE;
 use mirilla_domain::snapshot::{Keys, PullRequest};
-use mirilla_forge::github::GithubReader;
+use mirilla_forge::{Reader, Writer};
 use mirilla_local::DirArtifacts;
-use mirilla_ports::{Artifacts as _, ForgeRead as _, ForgeWrite, Ledger as _};
+use mirilla_ports::{Artifacts as _, Ledger as _};
 use mirilla_stages::collect::{subject, trusted_rev};
 use mirilla_stages::error::StageError;
 use mirilla_stages::post::{self, KeepRuns, PostPorts, PostSettings};
@@ -31,7 +33,7 @@ use super::pull::{Asked, name};
 use super::scratch::Scratch;
 use super::snapshot::{Snapshot, existing, key_of};
 use super::{forge, print, refused, unusable};
-use crate::arguments::Post;
+use crate::arguments::{ForgeName, Post};
 use crate::failure::Failure;
 use crate::output;
 use crate::replay;
@@ -39,8 +41,6 @@ use crate::settings::{self, Environment};
 
 /// Exit code when the gate does not let the change pass.
 const STOPPED: u8 = 10;
-/// What the token may do.
-const RIGHTS: &str = "`contents: read` and `pull-requests: write` (to look only, `read`)";
 /// Largest plan that is shown.
 const MAX_PLAN_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -52,16 +52,15 @@ pub(crate) fn run(arguments: &Post, environment: &Environment) -> Result<ExitCod
     let (Some(snapshot), Some(findings)) = (&arguments.snapshot, &arguments.findings) else {
         return Err(Failure::usage("it takes a snapshot and the findings about it").into());
     };
-    let asked = Asked::find(arguments.forge, arguments.pull.as_ref(), environment)?;
-    let (settings, key) = settings::jobs::post(environment, arguments.dry_run).map_err(unusable)?;
-    let access = forge::connect(arguments.forge, &settings)?;
+    let pull = arguments.pull.as_ref();
+    let forge_name = ForgeName::meant(arguments.forge, pull, environment);
+    let asked = Asked::find(forge_name, pull, environment)?;
+    let (settings, key) = settings::jobs::post(forge_name, environment, arguments.dry_run)
+        .map_err(|problems| unusable(forge_name, &problems))?;
+    let access = forge::connect(&settings)?;
     let token = forge::token(&settings)?;
     let reader = access.reader(token.clone());
-    let write: Box<dyn ForgeWrite> = if arguments.dry_run {
-        Box::new(Paper)
-    } else {
-        Box::new(access.writer(token))
-    };
+    let writer = (!arguments.dry_run).then(|| access.writer(token));
     let stage = PostSettings {
         marker_key: MarkerKey::new(key.reveal().as_bytes())?,
         redactor: Redactor::new([
@@ -70,7 +69,8 @@ pub(crate) fn run(arguments: &Post, environment: &Environment) -> Result<ExitCod
         ]),
         policy: settings.policy,
         write_grace: settings.write_grace,
-        keep_runs: if arguments.dry_run {
+        // What is shown or reported is the plan as it would be kept.
+        keep_runs: if arguments.dry_run || arguments.codequality.is_some() {
             KeepRuns::WithoutRecord
         } else {
             KeepRuns::No
@@ -83,7 +83,8 @@ pub(crate) fn run(arguments: &Post, environment: &Environment) -> Result<ExitCod
         arguments,
         stage,
         reader,
-        write: write.as_ref(),
+        writer,
+        rights: forge::rights(forge_name).write,
         scratch: Scratch::set_up()?,
     };
     runtime.block_on(posting.run(&asked, snapshot, findings))
@@ -102,14 +103,17 @@ fn show(plan: &Plan, bytes: &[u8], json: bool) {
 struct Posting<'a> {
     arguments: &'a Post,
     stage: PostSettings,
-    reader: GithubReader,
-    write: &'a dyn ForgeWrite,
+    reader: Reader,
+    /// Nothing writes where one only looks.
+    writer: Option<Writer>,
+    /// What the token must be allowed.
+    rights: &'static str,
     scratch: Scratch,
 }
 
 impl Posting<'_> {
     async fn run(&self, asked: &Asked, snapshot: &Path, findings: &Path) -> Result<ExitCode> {
-        let failed = |error: StageError| refused("the review cannot be posted", error, RIGHTS);
+        let failed = |error: StageError| refused("the review cannot be posted", error, self.rights);
         let meta = Snapshot::open(snapshot).await?.meta;
         let found = existing(findings, "review", "mirilla review --snapshot … --out")?;
         let live = asked
@@ -160,12 +164,15 @@ impl Posting<'_> {
     /// Records the job and the settings of the trusted base, as they are now.
     async fn prepare(&self, live: &PullRequest, job: &Job) -> Result<()> {
         let rev = trusted_rev(&self.stage.policy, live);
-        let files = self.reader.files(&live.repo_name, rev, &[SETTINGS_FILE]);
+        let files = self
+            .reader
+            .as_port()
+            .files(&live.repo_name, rev, &[SETTINGS_FILE]);
         let files = files.await.map_err(|error| {
             refused(
                 "the repository's settings cannot be read",
                 error.into(),
-                RIGHTS,
+                self.rights,
             )
         })?;
         let policy = effective_policy(&self.stage.policy, &files);
@@ -187,11 +194,11 @@ impl Posting<'_> {
             ledger: &scratch.ledger,
             artifacts: &artifacts,
             queue: &scratch.queue,
-            read: &self.reader,
-            write: self.write,
+            read: self.reader.as_port(),
+            write: self.writer.as_ref().map_or(&Paper, Writer::write),
             checks: &Paper,
-            // A job's token is never one that may push.
-            resolve: None,
+            // On GitHub that takes a token which may push, and a job's token is never one.
+            resolve: self.writer.as_ref().and_then(Writer::resolves),
             clock: scratch.clock.as_ref(),
             entropy: scratch.entropy.as_ref(),
         };
@@ -213,18 +220,25 @@ impl Posting<'_> {
             }
         }
         match ended.state {
-            JobState::Posted => Ok(self.gate(&ended)),
+            JobState::Posted => {
+                self.report(job).await?;
+                Ok(self.gate(&ended))
+            }
             // Another run reads what is there now, or nobody waits for it.
             JobState::Superseded | JobState::Skipped => Ok(self.unjudged()),
             _ => Err(Failure::new("the review was not posted")
-                .hint(format!(
-                    "the job's token needs {RIGHTS}, for this repository"
-                ))
+                .hint(format!("the job's token needs {}", self.rights))
                 .into()),
         }
     }
 
     async fn show_plan(&self, job: &Job) -> Result<()> {
+        let (plan, bytes) = self.plan(job).await?;
+        show(&plan, &bytes, self.arguments.json);
+        Ok(())
+    }
+
+    async fn plan(&self, job: &Job) -> Result<(Plan, Vec<u8>)> {
         let key = Keys::kept(&job.id, AttemptNo::FIRST, "plan.json");
         let artifacts = &self.scratch.artifacts;
         let bytes = artifacts
@@ -232,8 +246,28 @@ impl Posting<'_> {
             .await
             .context("the plan cannot be shown: a secret of this process stands in it")?;
         let plan: Plan = serde_json::from_slice(&bytes).context("the plan cannot be read")?;
-        show(&plan, &bytes, self.arguments.json);
-        Ok(())
+        Ok((plan, bytes))
+    }
+
+    /// Writes what the forge's own widgets show: the findings that stand on the pull request now.
+    async fn report(&self, job: &Job) -> Result<()> {
+        let Some(file) = &self.arguments.codequality else {
+            return Ok(());
+        };
+        let (plan, _) = self.plan(job).await?;
+        let mut items = plan.items;
+        for item in &mut items {
+            for text in [&mut item.title, &mut item.message] {
+                *text = self.stage.redactor.redact(text).text;
+            }
+        }
+        let report = export::codequality(export::standing(&items))?;
+        std::fs::write(file, escape::json(&report).as_bytes()).with_context(|| {
+            format!(
+                "--codequality names {}, which cannot be written",
+                file.display()
+            )
+        })
     }
 
     /// Returns what the gate makes of the job that was posted for.

@@ -20,6 +20,7 @@ use super::folders::Folders;
 use super::pull::name;
 use super::snapshot::Snapshot;
 use super::unusable;
+use crate::arguments::ForgeName;
 use crate::confine::{self, Confined, Needs};
 use crate::failure::Failure;
 use crate::output;
@@ -40,10 +41,12 @@ pub(crate) fn run(
     confine::refuse_forge_credentials(environment).map_err(|error| {
         error.context(
             Failure::new("a review does not run beside a forge's credential").hint(
-                "give the job that reviews `permissions: {}`, no checkout and no token; the jobs before and after it hold those",
+                "in GitHub Actions give the job that reviews `permissions: {}`, no checkout and no token. In GitLab CI limit the variable to the environments of the jobs that need it (its scope under Settings > CI/CD > Variables), and unset what GitLab gives every job, as infra/gitlab-ci/mirilla.gitlab-ci.yml does",
             ),
         )
     })?;
+    let forge = ForgeName::meant(None, None, environment);
+    let unusable = |problems: Vec<String>| unusable(forge, &problems);
     let (provider, policy) = settings::preview(environment).map_err(unusable)?;
     let provider = provider.filter(|_| !no_model);
     if provider.is_none() && !no_model {

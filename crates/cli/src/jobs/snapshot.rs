@@ -71,7 +71,7 @@ pub(super) fn key_of(meta: &SnapshotMeta) -> JobKey {
 pub(super) fn existing(folder: &Path, what: &str, by: &str) -> Result<DirArtifacts> {
     if !folder.is_dir() {
         return Err(Failure::usage(format!("there is no {what} in {}", folder.display()))
-            .hint(format!("`{by} {}` writes one; in a workflow it travels as an artifact of the same run. `mirilla collect` writes none where there is nothing to review, and says so in the output `collected`", folder.display()))
+            .hint(format!("`{by} {}` writes one; in a workflow it travels as an artifact of the same run. `mirilla collect` writes none where there is nothing to review, and says so (`collected=false`)", folder.display()))
             .into());
     }
     Ok(DirArtifacts::open(folder)?)

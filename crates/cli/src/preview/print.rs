@@ -164,7 +164,7 @@ pub(super) fn sarif(previewed: &Rehearsed) -> Result<()> {
 
 /// Prints a code quality report.
 pub(super) fn codequality(previewed: &Rehearsed) -> Result<()> {
-    print_json(&export::codequality(&exported(previewed))?);
+    print_json(&export::codequality(reported(previewed))?);
     Ok(())
 }
 

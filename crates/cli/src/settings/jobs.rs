@@ -6,17 +6,53 @@ use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::settings::OperatorPolicy;
 
 use super::{Environment, GithubAccess, Reader, Secret};
+use crate::arguments::ForgeName;
 
 /// Signs the markers of a pipeline that has no host.
 const MARKER_KEY: &str = "MIRILLA_MARKER_KEY";
-const READ_TOKEN: &str = "MIRILLA_GITHUB_READ_TOKEN";
-const WRITE_TOKEN: &str = "MIRILLA_GITHUB_WRITE_TOKEN";
+/// GitLab's address, and what a pipeline of GitLab's says of it.
+const GITLAB_URL: [&str; 2] = ["MIRILLA_GITLAB_URL", "CI_SERVER_URL"];
+/// The authority of GitLab's certificate, and where a runner puts its own.
+const GITLAB_CA_FILE: [&str; 2] = ["MIRILLA_GITLAB_CA_FILE", "CI_SERVER_TLS_CA_FILE"];
+
+/// The variables that hold a forge's tokens.
+struct TokenNames {
+    read: &'static str,
+    write: &'static str,
+}
+
+const fn token_names(forge: ForgeName) -> TokenNames {
+    match forge {
+        ForgeName::Github => TokenNames {
+            read: "MIRILLA_GITHUB_READ_TOKEN",
+            write: "MIRILLA_GITHUB_WRITE_TOKEN",
+        },
+        ForgeName::Gitlab => TokenNames {
+            read: "MIRILLA_GITLAB_READ_TOKEN",
+            write: "MIRILLA_GITLAB_WRITE_TOKEN",
+        },
+    }
+}
+
+/// How the forge is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ForgeAccess {
+    /// GitHub.
+    Github(GithubAccess),
+    /// GitLab.
+    Gitlab {
+        /// The instance's address.
+        url: String,
+        /// Certificates of authorities that are believed beside the compiled-in ones, as PEM.
+        extra_ca_pem: Option<String>,
+    },
+}
 
 /// What `mirilla collect` is told, and `mirilla post` too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobSettings {
     /// How the forge is reached.
-    pub(crate) github: GithubAccess,
+    pub(crate) access: ForgeAccess,
     /// With which token.
     pub(crate) token: Secret,
     /// What the operator decides about reviews.
@@ -26,13 +62,16 @@ pub(crate) struct JobSettings {
 }
 
 /// Reads what `mirilla collect` needs; all problems together.
-pub(crate) fn collect(environment: &Environment) -> Result<JobSettings, Vec<String>> {
+pub(crate) fn collect(
+    forge: ForgeName,
+    environment: &Environment,
+) -> Result<JobSettings, Vec<String>> {
     let mut reader = Reader {
         environment,
         problems: Vec::new(),
     };
-    let token = reader.required(READ_TOKEN).map(Secret::new);
-    let settings = reader.job(token);
+    let token = reader.required(token_names(forge).read).map(Secret::new);
+    let settings = reader.job(forge, token);
     settings
         .filter(|_| reader.problems.is_empty())
         .ok_or(reader.problems)
@@ -40,7 +79,10 @@ pub(crate) fn collect(environment: &Environment) -> Result<JobSettings, Vec<Stri
 
 /// Reads what `mirilla post` needs, and the key of its markers; all problems together. Who only looks may do
 /// so with the token that reads.
+///
+/// A token of GitLab's lasts, so that a key can be made of it; one of a job on GitHub is another every time.
 pub(crate) fn post(
+    forge: ForgeName,
     environment: &Environment,
     looks_only: bool,
 ) -> Result<(JobSettings, Secret), Vec<String>> {
@@ -48,38 +90,146 @@ pub(crate) fn post(
         environment,
         problems: Vec::new(),
     };
-    let token = if looks_only && reader.get(READ_TOKEN).is_some() {
-        reader.required(READ_TOKEN)
+    let names = token_names(forge);
+    let token = if looks_only && reader.get(names.read).is_some() {
+        reader.required(names.read)
     } else {
-        reader.required(WRITE_TOKEN)
+        reader.required(names.write)
     };
-    let key = reader.required(MARKER_KEY).map(Secret::new);
+    let key = match (forge, &token, reader.get(MARKER_KEY)) {
+        (ForgeName::Gitlab, Some(token), None) => {
+            let signs = reader.get(names.write).unwrap_or(token);
+            Some(Secret::new(MarkerKey::text_of_token(signs)))
+        }
+        // The token that is missing is problem enough.
+        (ForgeName::Gitlab, None, None) => None,
+        _ => reader.required(MARKER_KEY).map(Secret::new),
+    };
     if let Some(key) = &key
         && let Err(error) = MarkerKey::new(key.reveal().as_bytes())
     {
         reader.problem(MARKER_KEY, &format!("cannot be used ({error})"));
     }
-    let settings = reader.job(token.map(Secret::new)).zip(key);
+    let settings = reader.job(forge, token.map(Secret::new)).zip(key);
     settings
         .filter(|_| reader.problems.is_empty())
         .ok_or(reader.problems)
 }
 
 impl Reader<'_> {
-    fn job(&mut self, token: Option<Secret>) -> Option<JobSettings> {
-        let api_url = self.url("MIRILLA_GITHUB_API_URL", "https://api.github.com");
+    fn job(&mut self, forge: ForgeName, token: Option<Secret>) -> Option<JobSettings> {
+        let access = match forge {
+            ForgeName::Github => self.github_of_job(),
+            ForgeName::Gitlab => self.gitlab_of_job(),
+        };
         let policy = self.policy();
         let write_grace = self.timings().write_grace;
         Some(JobSettings {
-            github: GithubAccess {
-                api_url: api_url?,
-                archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
-                // The forge says whose token it is.
-                login: None,
-            },
+            access: access?,
             token: token?,
             policy,
             write_grace,
         })
+    }
+
+    fn github_of_job(&mut self) -> Option<ForgeAccess> {
+        let api_url = self.url("MIRILLA_GITHUB_API_URL", "https://api.github.com");
+        Some(ForgeAccess::Github(GithubAccess {
+            api_url: api_url?,
+            archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
+            // The forge says whose token it is.
+            login: None,
+        }))
+    }
+
+    fn gitlab_of_job(&mut self) -> Option<ForgeAccess> {
+        let [own, pipelines] = GITLAB_URL;
+        let url = self.get(own).or_else(|| self.get(pipelines));
+        let url = url.map(ToOwned::to_owned);
+        if url.is_none() {
+            self.problem(own, "is missing");
+        }
+        let file = GITLAB_CA_FILE
+            .into_iter()
+            .find_map(|name| Some((name, self.get(name)?.to_owned())));
+        let extra_ca_pem = match file {
+            None => None,
+            Some((name, path)) => match std::fs::read_to_string(&path) {
+                Ok(pem) => Some(pem),
+                Err(error) => {
+                    self.problem(name, &format!("cannot be read ({path}: {error})"));
+                    None
+                }
+            },
+        };
+        Some(ForgeAccess::Gitlab {
+            url: url?,
+            extra_ca_pem,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(pairs: &[(&str, &str)]) -> Environment {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        pairs.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn a_key_is_made_of_a_lasting_token_and_never_of_a_jobs_own() {
+        let gitlab = [
+            ("CI_SERVER_URL", "https://gitlab.example.com"),
+            ("MIRILLA_GITLAB_WRITE_TOKEN", "made-up-write"),
+        ];
+        let key = |more: &[(&str, &str)]| {
+            let environment = told(&[&gitlab[..], more].concat());
+            post(ForgeName::Gitlab, &environment, false).unwrap().1
+        };
+        let made = key(&[]);
+        assert_eq!(made.reveal().len(), 64);
+        assert_eq!(key(&[]), made, "the same in every run");
+        assert!(!made.reveal().contains("made-up"));
+        assert_ne!(key(&[("MIRILLA_GITLAB_WRITE_TOKEN", "another")]), made);
+        let own = "made-up-key-of-16-bytes";
+        assert_eq!(key(&[(MARKER_KEY, own)]).reveal(), own);
+
+        let github = told(&[("MIRILLA_GITHUB_WRITE_TOKEN", "made-up-write")]);
+        let problems = post(ForgeName::Github, &github, false).unwrap_err();
+        assert!(problems[0].starts_with("MIRILLA_MARKER_KEY is missing"));
+    }
+
+    #[test]
+    fn who_only_looks_knows_the_comments_of_who_writes() {
+        let both = told(&[
+            ("MIRILLA_GITLAB_URL", "https://gitlab.example.com"),
+            ("MIRILLA_GITLAB_READ_TOKEN", "made-up-read"),
+            ("MIRILLA_GITLAB_WRITE_TOKEN", "made-up-write"),
+        ]);
+        let (looks, key) = post(ForgeName::Gitlab, &both, true).unwrap();
+        assert_eq!(looks.token.reveal(), "made-up-read");
+        assert_eq!(key, post(ForgeName::Gitlab, &both, false).unwrap().1);
+    }
+
+    #[test]
+    fn gitlab_is_the_pipelines_own_unless_another_is_named() {
+        let url = |pairs: &[(&str, &str)]| {
+            let mut all = vec![("MIRILLA_GITLAB_READ_TOKEN", "made-up-read")];
+            all.extend_from_slice(pairs);
+            collect(ForgeName::Gitlab, &told(&all)).map(|settings| match settings.access {
+                ForgeAccess::Gitlab { url, .. } => url,
+                ForgeAccess::Github(_) => String::new(),
+            })
+        };
+        let pipelines = ("CI_SERVER_URL", "https://one.example.com");
+        let own = ("MIRILLA_GITLAB_URL", "https://two.example.com/git");
+        assert_eq!(url(&[pipelines]).unwrap(), pipelines.1);
+        assert_eq!(url(&[pipelines, own]).unwrap(), own.1);
+        let missing = url(&[]).unwrap_err();
+        assert!(missing[0].starts_with("MIRILLA_GITLAB_URL is missing"));
+        let unreadable = url(&[pipelines, ("CI_SERVER_TLS_CA_FILE", "/not/there.pem")]);
+        assert!(unreadable.unwrap_err()[0].starts_with("CI_SERVER_TLS_CA_FILE cannot be read"));
     }
 }

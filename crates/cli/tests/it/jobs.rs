@@ -1,5 +1,6 @@
 //! The commands of a pipeline against the simulated forge: what crosses, what is refused, what is said.
 
+mod gitlab;
 mod hostile;
 mod memory;
 mod refusals;
@@ -73,12 +74,7 @@ impl Ci {
             ("MIRILLA_WRITE_GRACE_SECONDS", "1"),
         ];
         all.extend_from_slice(environment);
-        let (code, stdout, stderr) = mirilla(arguments, b"", &all);
-        Said {
-            code,
-            stdout,
-            stderr,
-        }
+        Said::by(arguments, &all)
     }
 
     fn collect(&self) -> Said {
@@ -166,6 +162,15 @@ impl Ci {
 }
 
 impl Said {
+    fn by(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let (code, stdout, stderr) = mirilla(arguments, b"", environment);
+        Self {
+            code,
+            stdout,
+            stderr,
+        }
+    }
+
     fn fine(self) -> Self {
         assert_eq!(self.code, 0, "{self:?}");
         self

@@ -1,5 +1,7 @@
 //! `mirilla serve` as a process of its own, with the simulators in the test.
 
+pub(crate) mod gitlab;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Export, fingerprint, lines};
+use super::{fingerprint, lines};
 use crate::plan::Item;
 use crate::review::Severity;
 
@@ -34,15 +34,14 @@ struct Lines {
     end: u32,
 }
 
-/// Returns the report as pretty-printed JSON.
+/// Returns a report of these items as pretty-printed JSON.
 ///
 /// # Errors
 ///
 /// None in practice: every field is a string or a number.
-pub fn codequality(export: &Export<'_>) -> Result<String, serde_json::Error> {
+pub fn codequality<'a>(items: impl Iterator<Item = &'a Item>) -> Result<String, serde_json::Error> {
     let mut known = BTreeSet::new();
-    let issues: Vec<Issue<'_>> = export
-        .reported()
+    let issues: Vec<Issue<'_>> = items
         .map(|item| {
             // The widget has no place for what stands on no line of the new file: its first line is the
             // customary one.

@@ -3,7 +3,8 @@
 use mirilla_casekit::repo_path;
 use mirilla_domain::code::{FailReason, SkipReason};
 use mirilla_domain::escape;
-use mirilla_domain::export::{Export, codequality, sarif};
+use mirilla_domain::export::{Export, codequality, sarif, standing};
+use mirilla_domain::plan::{Item, ItemFate};
 use mirilla_domain::review::{Fate, Outcome, Severity, Side};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -78,7 +79,7 @@ fn valid_codequality(bench: &Bench) -> Value {
                     "additionalProperties": false,
                     "required": ["path", "lines"],
                     "properties": {
-                        "path": {"type": "string", "pattern": "^[^/]"},
+                        "path": {"type": "string", "pattern": "^(?!/|\\.{1,2}/|.*/\\.{1,2}/)."},
                         "lines": {
                             "type": "object",
                             "required": ["begin"],
@@ -92,7 +93,7 @@ fn valid_codequality(bench: &Bench) -> Value {
             },
         },
     });
-    let value = exported(bench, codequality);
+    let value = exported(bench, |export| codequality(export.reported()));
     if let Err(error) = jsonschema::validate(&schema, &value) {
         panic!("{error} at {}", error.instance_path());
     }
@@ -224,6 +225,32 @@ fn codequality_has_a_line_and_an_identity_for_everything() {
         json!([]),
         "clean is an empty list"
     );
+}
+
+/// A report is compared with nothing: what is left out of it looks mended.
+#[test]
+fn what_an_earlier_run_said_still_stands_until_its_thread_is_resolved() {
+    let mut bench = reported();
+    let first = bench.plan();
+    let fate = |resolved| ItemFate::AlreadyThere {
+        comment: None,
+        resolved,
+    };
+    let mut items = first.items.clone();
+    let posted = items
+        .iter_mut()
+        .filter(|item| item.fate == ItemFate::Posted);
+    for (item, resolved) in posted.zip([true, false, false]) {
+        item.fate = fate(resolved);
+    }
+    let count = |items: &[Item]| {
+        let report = codequality(standing(items)).unwrap();
+        let report: Vec<Value> = serde_json::from_str(&report).unwrap();
+        report.len()
+    };
+    let before = count(&first.items);
+    assert!(before > 2);
+    assert_eq!(count(&items), before - 1);
 }
 
 #[test]

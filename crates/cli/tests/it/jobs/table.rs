@@ -2,16 +2,48 @@
 
 use std::fs;
 
-use super::{Ci, MARKER_KEY, READ, WRITE};
+use super::{Ci, MARKER_KEY, READ, Said, WRITE};
 use crate::support::REPO;
 
 /// A run of one command; `{…}` stands for what only the run knows.
-struct Row {
-    what: &'static str,
-    arguments: &'static [&'static str],
-    environment: &'static [(&'static str, &'static str)],
-    code: i32,
-    says: &'static [&'static str],
+pub(super) struct Row {
+    pub(super) what: &'static str,
+    pub(super) arguments: &'static [&'static str],
+    pub(super) environment: &'static [(&'static str, &'static str)],
+    pub(super) code: i32,
+    pub(super) says: &'static [&'static str],
+}
+
+impl Row {
+    /// Runs it, and looks at its code and at what it says, which is no secret.
+    pub(super) fn hold(
+        &self,
+        fill: impl Fn(&str) -> String,
+        secrets: &[&str],
+        run: impl Fn(&[&str], &[(&str, &str)]) -> Said,
+    ) {
+        let arguments: Vec<String> = self.arguments.iter().map(|text| fill(text)).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let environment: Vec<(&str, String)> = self
+            .environment
+            .iter()
+            .map(|(name, value)| (*name, fill(value)))
+            .collect();
+        let environment: Vec<(&str, &str)> = environment
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        let said = run(&arguments, &environment);
+        assert_eq!(said.code, self.code, "{}: {said:?}", self.what);
+        for wanted in self.says {
+            let is_said = said.stderr.contains(wanted);
+            assert!(is_said, "{}: no {wanted:?} in {}", self.what, said.stderr);
+        }
+        for secret in secrets {
+            let is_told = said.stderr.contains(secret);
+            assert!(!is_told, "{}: {}", self.what, said.stderr);
+        }
+    }
 }
 
 const COLLECT: &[&str] = &["collect", "--out", "{new}"];
@@ -272,35 +304,11 @@ fn each_defect_is_named_with_its_fix_and_nothing_is_posted() {
                 .replace("{read}", &read)
                 .replace("{write}", &write)
         };
-        let arguments: Vec<String> = row.arguments.iter().map(|text| fill(text)).collect();
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let environment: Vec<(&str, String)> = row
-            .environment
-            .iter()
-            .map(|(name, value)| (*name, fill(value)))
-            .collect();
-        let environment: Vec<(&str, &str)> = environment
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        let said = ci.run(&arguments, &environment);
-        assert_eq!(said.code, row.code, "{}: {said:?}", row.what);
-        for wanted in row.says {
-            assert!(
-                said.stderr.contains(wanted),
-                "{}: no {wanted:?} in {}",
-                row.what,
-                said.stderr
-            );
-        }
-        for secret in [&read, &write, &MARKER_KEY.to_owned()] {
-            assert!(
-                !said.stderr.contains(secret.as_str()),
-                "{}: {}",
-                row.what,
-                said.stderr
-            );
-        }
+        row.hold(
+            fill,
+            &[&read, &write, MARKER_KEY],
+            |arguments, environment| ci.run(arguments, environment),
+        );
     }
     assert!(ci.page().reviews.is_empty());
 }

@@ -41,7 +41,7 @@ pub(super) fn scalar(yaml: &Yaml) -> String {
 }
 
 /// Returns every scalar below a node.
-fn texts(yaml: &Yaml, found: &mut Vec<String>) {
+pub(super) fn texts(yaml: &Yaml, found: &mut Vec<String>) {
     match yaml {
         Yaml::Hash(map) => map.values().for_each(|value| texts(value, found)),
         Yaml::Array(items) => items.iter().for_each(|value| texts(value, found)),
