@@ -9,6 +9,7 @@
 //! **Invariant:** nothing is changed, nothing that costs money is called, and no secret is printed.
 
 mod github;
+mod gitlab;
 mod host;
 mod model;
 mod report;

@@ -3,7 +3,7 @@
 //! | request | answer |
 //! | --- | --- |
 //! | `POST /webhooks/github` | see [`mirilla_stages::intake`] |
-//! | `POST /webhooks/gitlab` | `404` until GitLab is served |
+//! | `POST /webhooks/gitlab` | the same; of the two the one that is not served is `404` |
 //! | `GET /healthz` | `200 ok` while the process takes requests |
 //!
 //! Anyone may connect, so everything is bounded: connections, the time for headers and for a body, a
@@ -22,7 +22,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Request, StatusCode, header};
-use axum::routing::{any, get, post};
+use axum::routing::{get, post};
 use futures_util::StreamExt as _;
 use mirilla_domain::ids::Forge;
 use mirilla_domain::webhook::MAX_BODY_BYTES;
@@ -154,7 +154,7 @@ impl Door {
         }
     }
 
-    async fn github(&self, request: Request<Body>) -> IntakeAnswer {
+    async fn take(&self, forge: Forge, request: Request<Body>) -> IntakeAnswer {
         let (parts, body) = request.into_parts();
         let length = parts.headers.get(header::CONTENT_LENGTH);
         let length = length.and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
@@ -171,7 +171,7 @@ impl Door {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
             (name.as_str(), value)
         });
-        match IncomingWebhook::from_parts(Forge::Github, headers, bytes, false) {
+        match IncomingWebhook::from_parts(forge, headers, bytes, false) {
             Ok(http) => intake(self.ports(), &self.settings, &http).await,
             Err(error) => IntakeAnswer::from(&error),
         }
@@ -224,15 +224,23 @@ impl Door {
 pub(crate) fn router(door: Arc<Door>) -> Router {
     Router::new()
         .route("/webhooks/github", post(github))
-        .route("/webhooks/gitlab", any(not_found))
+        .route("/webhooks/gitlab", post(gitlab))
         .route("/healthz", get(|| async { "ok" }))
         .fallback(not_found)
         .with_state(door)
 }
 
 async fn github(State(door): State<Arc<Door>>, request: Request<Body>) -> (StatusCode, String) {
+    answer(&door, Forge::Github, request).await
+}
+
+async fn gitlab(State(door): State<Arc<Door>>, request: Request<Body>) -> (StatusCode, String) {
+    answer(&door, Forge::Gitlab, request).await
+}
+
+async fn answer(door: &Door, forge: Forge, request: Request<Body>) -> (StatusCode, String) {
     let begun = door.clock.now();
-    let answer = door.github(request).await;
+    let answer = door.take(forge, request).await;
     door.report(&answer, door.clock.now().since(begun));
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, answer.text)

@@ -30,8 +30,8 @@ use mirilla_telemetry::Telemetry;
 use tokio::sync::watch;
 
 use crate::settings::{
-    AppSettings, CollectorSettings, Credentials, HostSettings, IntakeChildSettings, PosterSettings,
-    Secret, SweeperSettings, TokenFrom,
+    AppSettings, CollectorSettings, Credentials, ForgeAccess, HostSettings, IntakeChildSettings,
+    PosterSettings, Secret, SweeperSettings, TokenFrom,
 };
 use mirilla_ports::tokens::{MintRequest, NoToken};
 use mirilla_stages::mint::{self, Reach};
@@ -64,16 +64,16 @@ pub(crate) async fn run(
     };
 
     let minting = async {
-        match &settings.credentials {
-            Credentials::App { id, key } => {
+        match (&settings.credentials, &settings.forge) {
+            (Credentials::App { id, key }, ForgeAccess::Github(github)) => {
                 let app = AppSettings {
-                    github: settings.github.clone(),
+                    github: github.clone(),
                     app_id: id.clone(),
                     key: key.clone(),
                 };
                 tokens::serve(&host, &app).await;
             }
-            Credentials::Tokens { .. } => std::future::pending().await,
+            _ => std::future::pending().await,
         }
     };
     let stages = async {
@@ -229,9 +229,12 @@ impl Host<'_> {
             data_dir: self.settings.data_dir.clone(),
             listen: self.settings.listen,
             allowed_accounts: self.settings.allowed_accounts.clone(),
-            webhook: self.settings.webhook.clone(),
+            hooks: self.settings.hooks.clone(),
             listen_beyond_loopback: self.settings.listen_beyond_loopback,
-            enterprise: self.settings.github.api_url.host_str() != Some("api.github.com"),
+            enterprise: match &self.settings.forge {
+                ForgeAccess::Github(github) => github.api_url.host_str() != Some("api.github.com"),
+                ForgeAccess::Gitlab { .. } => true,
+            },
             timings: self.settings.timings,
         })
     }
@@ -239,7 +242,7 @@ impl Host<'_> {
     fn collector(&self) -> ChildSettings {
         ChildSettings::Collector(CollectorSettings {
             data_dir: self.settings.data_dir.clone(),
-            github: self.settings.github.clone(),
+            forge: self.settings.forge.clone(),
             token: match &self.settings.credentials {
                 Credentials::App { .. } => TokenFrom::Minter,
                 Credentials::Tokens { read, .. } => TokenFrom::Fixed(read.clone()),
@@ -259,7 +262,7 @@ impl Host<'_> {
         };
         ChildSettings::Poster(PosterSettings {
             data_dir: self.settings.data_dir.clone(),
-            github: self.settings.github.clone(),
+            forge: self.settings.forge.clone(),
             token,
             resolve: resolve.filter(|_| self.settings.resolve_threads),
             marker_key: marker_key.clone(),

@@ -7,6 +7,7 @@
 //! need.
 
 mod children;
+mod forge;
 pub(crate) mod jobs;
 mod provider;
 mod timings;
@@ -23,6 +24,9 @@ use url::Url;
 pub(crate) use children::{
     AppSettings, CollectorSettings, IntakeChildSettings, MinterSettings, PosterSettings,
     ReviewerSettings, SweeperSettings,
+};
+pub(crate) use forge::{
+    Credentials, ForgeAccess, GithubAccess, HookSettings, TokenFrom, WebhookSecrets,
 };
 pub(crate) use provider::{ModelAccess, Provider};
 pub(crate) use timings::Timings;
@@ -65,6 +69,8 @@ pub(crate) struct Variable {
     pub(crate) form: &'static str,
 }
 
+/// Holds the signing token of GitLab's webhooks.
+const SIGNING_TOKEN: &str = "MIRILLA_GITLAB_SIGNING_TOKEN";
 /// Names the model on Bedrock.
 const BEDROCK: &str = "MIRILLA_BEDROCK_MODEL_ID";
 
@@ -88,7 +94,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "MIRILLA_WEBHOOK_SECRET",
-        form: "the webhook's secret; required",
+        form: "the webhook's secret, on GitLab its secret token; required, but on GitLab with a signing token",
     },
     Variable {
         name: "MIRILLA_WEBHOOK_SECRET_PREVIOUS",
@@ -136,11 +142,23 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "MIRILLA_GITLAB_URL",
-        form: "the address of a GitLab, such as `https://gitlab.example.com`; in a pipeline of GitLab's its own is the default",
+        form: "the address of a GitLab, such as `https://gitlab.example.com`: what is set here serves GitLab and no GitHub; in a pipeline of GitLab's its own is the default",
     },
     Variable {
         name: "MIRILLA_GITLAB_CA_FILE",
-        form: "path of a PEM file with the authority of that GitLab's certificate; in a pipeline of GitLab's its own is the default; `mirilla collect` and `mirilla post` only",
+        form: "path of a PEM file with the authority of that GitLab's certificate; in a pipeline of GitLab's its own is the default",
+    },
+    Variable {
+        name: SIGNING_TOKEN,
+        form: "the signing token of GitLab's webhook (`whsec_` and base64), from GitLab 19 on",
+    },
+    Variable {
+        name: "MIRILLA_GITLAB_SIGNING_TOKEN_PREVIOUS",
+        form: "the signing token before it, while a rotation lasts",
+    },
+    Variable {
+        name: "MIRILLA_GITLAB_SIGNING_TOKEN_CREATED",
+        form: "when the present signing token was made, as RFC 3339; required with a previous one",
     },
     Variable {
         name: "MIRILLA_GITLAB_READ_TOKEN",
@@ -216,48 +234,6 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
 ];
 
-/// How GitHub is reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct GithubAccess {
-    /// The REST base URL.
-    pub(crate) api_url: Url,
-    /// Hosts that archives may be fetched from; empty: those that belong to the base URL.
-    pub(crate) archive_hosts: Vec<String>,
-    /// The login that our own comments carry; `None`: ask the forge who the token is.
-    pub(crate) login: Option<String>,
-}
-
-/// Who may act on GitHub.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Credentials {
-    /// An App: tokens are made for each job, for one repository and one stage.
-    App {
-        /// Client id or number.
-        id: String,
-        /// The private key.
-        key: Secret,
-    },
-    /// Two fixed tokens, or three.
-    Tokens {
-        /// Reads.
-        read: Secret,
-        /// Writes.
-        write: Secret,
-        /// Resolves threads, where that is wanted.
-        resolve: Option<Secret>,
-    },
-}
-
-/// Where a child's token comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "from", content = "token")]
-pub(crate) enum TokenFrom {
-    /// The supervisor asks a minter for it.
-    Minter,
-    /// It is fixed.
-    Fixed(Secret),
-}
-
 /// Everything `mirilla serve` needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostSettings {
@@ -269,10 +245,10 @@ pub(crate) struct HostSettings {
     pub(crate) listen_beyond_loopback: bool,
     /// Who is served.
     pub(crate) allowed_accounts: Vec<String>,
-    /// The webhook's secrets.
-    pub(crate) webhook: WebhookSecrets,
-    /// How GitHub is reached.
-    pub(crate) github: GithubAccess,
+    /// What webhooks are believed by.
+    pub(crate) hooks: HookSettings,
+    /// How the forge is reached.
+    pub(crate) forge: ForgeAccess,
     /// With which rights.
     pub(crate) credentials: Credentials,
     /// Whether threads of ours whose finding is gone are resolved.
@@ -285,15 +261,6 @@ pub(crate) struct HostSettings {
     pub(crate) concurrent_reviews: u8,
     /// How long things wait.
     pub(crate) timings: Timings,
-}
-
-/// The webhook's secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct WebhookSecrets {
-    /// The present one.
-    pub(crate) current: Secret,
-    /// The one before, and when the present one was made (milliseconds since the epoch).
-    pub(crate) previous: Option<(Secret, i64)>,
 }
 
 /// The environment as a value.
@@ -407,21 +374,13 @@ impl Reader<'_> {
         if allowed_accounts.is_empty() {
             self.problem("MIRILLA_ALLOWED_ACCOUNTS", "is missing");
         }
-        let webhook = self.webhook();
-        let api_url = self.url("MIRILLA_GITHUB_API_URL", "https://api.github.com");
         let yes_or_no = |value: &str| match value {
             "yes" => Some(true),
             "no" => Some(false),
             _ => None,
         };
         let resolve_threads = self.parsed("MIRILLA_RESOLVE_THREADS", false, yes_or_no);
-        let credentials = self.credentials(resolve_threads);
-        let login = match credentials {
-            Some(Credentials::App { .. }) => self
-                .required("MIRILLA_GITHUB_APP_SLUG")
-                .map(|slug| format!("{slug}[bot]")),
-            _ => None,
-        };
+        let forge = self.forge_of_host(resolve_threads);
         self.no_bedrock();
         let model = self.model();
         let policy = self.policy();
@@ -436,19 +395,15 @@ impl Reader<'_> {
         let concurrent_reviews = self.parsed("MIRILLA_CONCURRENT_REVIEWS", 2, |value| {
             value.parse().ok().filter(|count| (1..=16).contains(count))
         });
-        let api_url = api_url?;
+        let (hooks, forge, credentials) = forge?;
         Some(HostSettings {
             data_dir,
             listen,
             listen_beyond_loopback,
             allowed_accounts,
-            webhook: webhook?,
-            github: GithubAccess {
-                api_url,
-                archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
-                login,
-            },
-            credentials: credentials?,
+            hooks,
+            forge,
+            credentials,
             resolve_threads,
             model,
             policy,
@@ -476,68 +431,6 @@ impl Reader<'_> {
                 value.parse().ok().filter(|count| *count <= 90).map(days)
             }),
             ..defaults
-        }
-    }
-
-    fn webhook(&mut self) -> Option<WebhookSecrets> {
-        let current = self.required("MIRILLA_WEBHOOK_SECRET").map(Secret::new);
-        let previous = match self.get("MIRILLA_WEBHOOK_SECRET_PREVIOUS").map(Secret::new) {
-            None => None,
-            Some(previous) => {
-                let created = self.required("MIRILLA_WEBHOOK_SECRET_CREATED")?;
-                match chrono::DateTime::parse_from_rfc3339(&created) {
-                    Ok(created) => Some((previous, created.timestamp_millis())),
-                    Err(_malformed) => {
-                        self.problem("MIRILLA_WEBHOOK_SECRET_CREATED", "is not well-formed");
-                        None
-                    }
-                }
-            }
-        };
-        Some(WebhookSecrets {
-            current: current?,
-            previous,
-        })
-    }
-
-    fn credentials(&mut self, resolve_threads: bool) -> Option<Credentials> {
-        if let Some(path) = self
-            .get("MIRILLA_GITHUB_APP_KEY_FILE")
-            .map(ToOwned::to_owned)
-        {
-            let id = self.required("MIRILLA_GITHUB_APP_ID");
-            let key = match std::fs::read_to_string(&path) {
-                Ok(key) => Some(Secret::new(key)),
-                Err(error) => {
-                    self.problem(
-                        "MIRILLA_GITHUB_APP_KEY_FILE",
-                        &format!("cannot be read ({path}: {error})"),
-                    );
-                    None
-                }
-            };
-            return Some(Credentials::App { id: id?, key: key? });
-        }
-        let read = self.get("MIRILLA_GITHUB_READ_TOKEN").map(Secret::new);
-        let write = self.get("MIRILLA_GITHUB_WRITE_TOKEN").map(Secret::new);
-        let resolve = if resolve_threads {
-            self.required("MIRILLA_GITHUB_RESOLVE_TOKEN")
-                .map(Secret::new)
-        } else {
-            None
-        };
-        if let (Some(read), Some(write)) = (read, write) {
-            Some(Credentials::Tokens {
-                read,
-                write,
-                resolve,
-            })
-        } else {
-            self.problem(
-                "MIRILLA_GITHUB_APP_KEY_FILE",
-                "is missing, and there are not two tokens either",
-            );
-            None
         }
     }
 

@@ -24,6 +24,7 @@ mod refuse;
 mod resolver;
 mod said;
 mod settings;
+mod token_facts;
 mod version;
 mod writer;
 
@@ -31,5 +32,6 @@ pub use access::Access;
 pub use identity::Identity;
 pub use reader::GitlabReader;
 pub use settings::{GitlabSettings, GitlabSettingsError};
+pub use token_facts::TokenFacts;
 pub use version::{Features, Version};
 pub use writer::GitlabWriter;

@@ -23,8 +23,8 @@ use crate::failure::Failure;
 use crate::serve;
 use crate::serve::process::{LinesTo, Program};
 use crate::settings::{
-    Credentials, Environment, GithubAccess, HostSettings, ModelAccess, Secret, Timings,
-    WebhookSecrets,
+    Credentials, Environment, ForgeAccess, GithubAccess, HookSettings, HostSettings, ModelAccess,
+    Secret, Timings, WebhookSecrets,
 };
 
 /// Longest time the stages may take to start, on a busy machine too.
@@ -59,11 +59,11 @@ impl Loopback {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             listen_beyond_loopback: false,
             allowed_accounts: vec!["acme".to_owned()],
-            webhook: WebhookSecrets {
+            hooks: HookSettings::Github(WebhookSecrets {
                 current: Secret::new(secret),
                 previous: None,
-            },
-            github: GithubAccess {
+            }),
+            forge: ForgeAccess::Github(GithubAccess {
                 api_url: sim.github_api_url().parse()?,
                 archive_hosts: vec![
                     sim.github()
@@ -72,7 +72,7 @@ impl Loopback {
                         .to_owned(),
                 ],
                 login: Some(login),
-            },
+            }),
             credentials: Credentials::App {
                 id: app_id,
                 key: Secret::new(mirilla_sim::TEST_APP_KEY),

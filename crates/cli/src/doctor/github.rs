@@ -9,27 +9,27 @@ use mirilla_system::SystemClock;
 
 use super::report::Report;
 use crate::app::manifest;
-use crate::settings::{Credentials, HostSettings, Secret};
+use crate::settings::{Credentials, GithubAccess, HostSettings, Secret};
 
 /// How far this machine's clock may be off: tokens of the App say when they were made, and GitHub
 /// refuses what is a minute from its own time.
 const MAX_SKEW: Duration = Duration::from_secs(60);
 
 /// Checks everything that can be seen with these settings.
-pub(super) async fn examine(settings: &HostSettings, report: &mut Report) {
+pub(super) async fn examine(settings: &HostSettings, github: &GithubAccess, report: &mut Report) {
     const CHECK: &str = "github";
-    let access = match crate::app::place::access(settings.github.api_url.clone(), None) {
+    let access = match crate::app::place::access(github.api_url.clone(), None) {
         Ok(access) => access,
         Err(error) => {
             report.fail(CHECK, format!("{error:#}"), "set MIRILLA_GITHUB_API_URL");
             return;
         }
     };
-    if !clock(&access, settings, report).await {
+    if !clock(&access, github, report).await {
         return;
     }
     match &settings.credentials {
-        Credentials::App { id, key } => app(&access, settings, id, key, report).await,
+        Credentials::App { id, key } => app(&access, (settings, github), id, key, report).await,
         Credentials::Tokens {
             read,
             write,
@@ -39,7 +39,7 @@ pub(super) async fn examine(settings: &HostSettings, report: &mut Report) {
 }
 
 /// Compares the clocks; returns whether GitHub answers at all.
-async fn clock(access: &Access, settings: &HostSettings, report: &mut Report) -> bool {
+async fn clock(access: &Access, github: &GithubAccess, report: &mut Report) -> bool {
     const CHECK: &str = "clock";
     let before = SystemClock.now();
     let theirs = match access.server_time().await {
@@ -50,7 +50,7 @@ async fn clock(access: &Access, settings: &HostSettings, report: &mut Report) ->
                 mirilla_telemetry::chain(&error),
                 format!(
                     "check the network, a proxy, and MIRILLA_GITHUB_API_URL ({})",
-                    settings.github.api_url
+                    github.api_url
                 ),
             );
             return false;
@@ -84,7 +84,7 @@ async fn clock(access: &Access, settings: &HostSettings, report: &mut Report) ->
 
 async fn app(
     access: &Access,
-    settings: &HostSettings,
+    (settings, github): (&HostSettings, &GithubAccess),
     id: &str,
     key: &Secret,
     report: &mut Report,
@@ -122,7 +122,7 @@ async fn app(
         }
     };
     let login = format!("{}[bot]", facts.slug);
-    if settings.github.login.as_deref() == Some(login.as_str()) {
+    if github.login.as_deref() == Some(login.as_str()) {
         report.ok(
             CHECK,
             format!("GitHub takes the key of the App {}", facts.slug),

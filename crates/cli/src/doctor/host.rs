@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use mirilla_domain::webhook::WebhookSecret;
+use mirilla_forge::Access;
 use url::Url;
 
 use super::report::Report;
 use super::webhook::{self, Door};
-use super::{github, model};
-use crate::settings::{self, Environment, HostSettings};
+use super::{github, gitlab, model};
+use crate::serve::child;
+use crate::settings::{self, Credentials, Environment, ForgeAccess, HookSettings, HostSettings};
 
 /// Checks the settings, and then everything they name.
 pub(super) async fn examine(environment: &Environment, report: &mut Report) {
@@ -27,7 +29,7 @@ pub(super) async fn examine(environment: &Environment, report: &mut Report) {
     };
     report.ok("settings", "every variable is well-formed");
     data(&settings.data_dir, report);
-    github::examine(&settings, report).await;
+    forge(&settings, report).await;
     door(&settings, report).await;
     model::price(&settings.policy, report);
     match &settings.model {
@@ -80,7 +82,15 @@ fn data(dir: &Path, report: &mut Report) {
 async fn door(settings: &HostSettings, report: &mut Report) {
     const CHECK: &str = "webhook";
     const FIX: &str = "look into the lines of `mirilla serve`";
-    let secret = match WebhookSecret::parse(settings.webhook.current.reveal()) {
+    let HookSettings::Github(told) = &settings.hooks else {
+        report.warn(
+            CHECK,
+            "GitLab's webhook is not tried from here",
+            "press `Test` beside the webhook in the project's settings: it shall answer 200",
+        );
+        return;
+    };
+    let secret = match WebhookSecret::parse(told.current.reveal()) {
         Ok(secret) => secret,
         Err(error) => {
             report.fail(CHECK, error.to_string(), "set MIRILLA_WEBHOOK_SECRET");
@@ -112,4 +122,23 @@ async fn door(settings: &HostSettings, report: &mut Report) {
     }
     let door = Door { url, through: None };
     webhook::examine(&door, Some(&secret), FIX, report).await;
+}
+
+/// Checks the forge that is served.
+async fn forge(settings: &HostSettings, report: &mut Report) {
+    match (&settings.forge, &settings.credentials) {
+        (ForgeAccess::Github(access), _) => github::examine(settings, access, report).await,
+        (forge, Credentials::Tokens { read, write, .. }) => match child::access(forge) {
+            Ok(Access::Gitlab(access)) => gitlab::examine(&access, read, write, report).await,
+            Ok(Access::Github(_)) | Err(_) => {
+                report.fail(
+                    "gitlab",
+                    "its address cannot be used",
+                    "set MIRILLA_GITLAB_URL",
+                );
+            }
+        },
+        // Settings of GitLab always have tokens.
+        (ForgeAccess::Gitlab { .. }, Credentials::App { .. }) => {}
+    }
 }

@@ -17,6 +17,7 @@ use super::{forge, refused, unusable};
 use crate::arguments::{Collect, ForgeName};
 use crate::output;
 use crate::run_folder::make_empty;
+use crate::serve::child;
 use crate::settings::{self, Environment};
 
 /// Runs the command.
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &Collect, environment: &Environment) -> Result<Exit
     let asked = Asked::find(forge_name, pull, environment)?;
     let settings = settings::jobs::collect(forge_name, environment)
         .map_err(|problems| unusable(forge_name, &problems))?;
-    let access = forge::connect(&settings)?;
+    let access = child::access(&settings.access)?;
     let rights = forge::rights(forge_name).read;
     make_empty(&arguments.out, "--out")?;
     let snapshot = DirArtifacts::open(&arguments.out)?;

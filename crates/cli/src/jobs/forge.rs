@@ -5,31 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use mirilla_domain::ids::JobId;
-use mirilla_forge::{Access, JobTokens, TokensFrom, gitlab};
+use mirilla_forge::{JobTokens, TokensFrom};
 use mirilla_ports::message::Message;
 
 use crate::arguments::ForgeName;
-use crate::serve::child;
 use crate::settings::Environment;
-use crate::settings::jobs::{ForgeAccess, JobSettings};
+use crate::settings::jobs::JobSettings;
 
 /// Where a workflow of GitHub's is told something.
 const GITHUB_OUTPUT: &str = "GITHUB_OUTPUT";
-
-/// Returns what a job calls its forge with.
-pub(super) fn connect(settings: &JobSettings) -> Result<Access> {
-    match &settings.access {
-        ForgeAccess::Github(access) => child::github(access).map(Access::Github),
-        ForgeAccess::Gitlab { url, extra_ca_pem } => {
-            let settings = gitlab::GitlabSettings::of_operator(url, extra_ca_pem.clone())
-                .context("MIRILLA_GITLAB_URL, or else CI_SERVER_URL, cannot be used")?;
-            let (clock, entropy) = child::surroundings()?;
-            Ok(Access::Gitlab(gitlab::Access::new(
-                settings, clock, entropy,
-            )?))
-        }
-    }
-}
 
 /// What a job's token must be allowed, for a person who reads why it failed.
 #[derive(Debug, Clone, Copy)]

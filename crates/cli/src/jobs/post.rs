@@ -37,6 +37,7 @@ use crate::arguments::{ForgeName, Post};
 use crate::failure::Failure;
 use crate::output;
 use crate::replay;
+use crate::serve::child;
 use crate::settings::{self, Environment};
 
 /// Exit code when the gate does not let the change pass.
@@ -57,7 +58,7 @@ pub(crate) fn run(arguments: &Post, environment: &Environment) -> Result<ExitCod
     let asked = Asked::find(forge_name, pull, environment)?;
     let (settings, key) = settings::jobs::post(forge_name, environment, arguments.dry_run)
         .map_err(|problems| unusable(forge_name, &problems))?;
-    let access = forge::connect(&settings)?;
+    let access = child::access(&settings.access)?;
     let token = forge::token(&settings)?;
     let reader = access.reader(token.clone());
     let writer = (!arguments.dry_run).then(|| access.writer(token));

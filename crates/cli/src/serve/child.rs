@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use mirilla_forge::{TokensFrom, github};
+use mirilla_forge::{Access, TokensFrom, github, gitlab};
 use mirilla_ports::deliveries::{
     AskDeliveries, DeliveriesAnswer, DeliveriesFailure, DeliveriesRequest,
 };
@@ -28,7 +28,7 @@ use tokio::sync::Mutex;
 use super::process;
 use super::protocol::{ChildSettings, FromChild, Link, ToChild};
 use crate::confine;
-use crate::settings::{Environment, GithubAccess, TokenFrom};
+use crate::settings::{Environment, ForgeAccess, GithubAccess, TokenFrom};
 
 /// Runs one stage; returns when the supervisor is gone or the stage is done.
 pub(crate) fn run(name: &str, environment: &Environment) -> Result<()> {
@@ -92,6 +92,20 @@ pub(crate) fn github(access: &GithubAccess) -> Result<github::Access> {
         clock,
         entropy,
     )?)
+}
+
+/// Returns what a stage calls its forge with.
+pub(crate) fn access(told: &ForgeAccess) -> Result<Access> {
+    match told {
+        ForgeAccess::Github(access) => github(access).map(Access::Github),
+        ForgeAccess::Gitlab { url, extra_ca_pem } => {
+            let settings = gitlab::GitlabSettings::of_operator(url, extra_ca_pem.clone())
+                .context("MIRILLA_GITLAB_URL, or else CI_SERVER_URL, cannot be used")?;
+            let (clock, entropy) = surroundings()?;
+            let access = gitlab::Access::new(settings, clock, entropy)?;
+            Ok(Access::Gitlab(access))
+        }
+    }
 }
 
 /// Returns where a stage's tokens come from.

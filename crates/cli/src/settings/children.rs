@@ -7,7 +7,7 @@ use mirilla_domain::settings::OperatorPolicy;
 use mirilla_stages::mint::Reach;
 use serde::{Deserialize, Serialize};
 
-use super::{GithubAccess, ModelAccess, Secret, Timings, TokenFrom, WebhookSecrets};
+use super::{ForgeAccess, GithubAccess, HookSettings, ModelAccess, Secret, Timings, TokenFrom};
 
 /// What the intake child is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,8 +15,9 @@ pub(crate) struct IntakeChildSettings {
     pub(crate) data_dir: PathBuf,
     pub(crate) listen: SocketAddr,
     pub(crate) allowed_accounts: Vec<String>,
-    pub(crate) webhook: WebhookSecrets,
+    pub(crate) hooks: HookSettings,
     pub(crate) listen_beyond_loopback: bool,
+    /// Whether the forge is one that its operator runs, and not GitHub.com.
     pub(crate) enterprise: bool,
     pub(crate) timings: Timings,
 }
@@ -25,7 +26,7 @@ pub(crate) struct IntakeChildSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CollectorSettings {
     pub(crate) data_dir: PathBuf,
-    pub(crate) github: GithubAccess,
+    pub(crate) forge: ForgeAccess,
     pub(crate) token: TokenFrom,
     pub(crate) policy: OperatorPolicy,
     pub(crate) timings: Timings,
@@ -44,7 +45,7 @@ pub(crate) struct ReviewerSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PosterSettings {
     pub(crate) data_dir: PathBuf,
-    pub(crate) github: GithubAccess,
+    pub(crate) forge: ForgeAccess,
     pub(crate) token: TokenFrom,
     /// Whence the token that resolves threads; nothing where the operator did not opt into it.
     pub(crate) resolve: Option<TokenFrom>,

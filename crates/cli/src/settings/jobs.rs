@@ -5,16 +5,11 @@ use std::time::Duration;
 use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::settings::OperatorPolicy;
 
-use super::{Environment, GithubAccess, Reader, Secret};
+use super::{Environment, ForgeAccess, GithubAccess, Reader, Secret};
 use crate::arguments::ForgeName;
 
 /// Signs the markers of a pipeline that has no host.
 const MARKER_KEY: &str = "MIRILLA_MARKER_KEY";
-/// GitLab's address, and what a pipeline of GitLab's says of it.
-const GITLAB_URL: [&str; 2] = ["MIRILLA_GITLAB_URL", "CI_SERVER_URL"];
-/// The authority of GitLab's certificate, and where a runner puts its own.
-const GITLAB_CA_FILE: [&str; 2] = ["MIRILLA_GITLAB_CA_FILE", "CI_SERVER_TLS_CA_FILE"];
-
 /// The variables that hold a forge's tokens.
 struct TokenNames {
     read: &'static str,
@@ -32,20 +27,6 @@ const fn token_names(forge: ForgeName) -> TokenNames {
             write: "MIRILLA_GITLAB_WRITE_TOKEN",
         },
     }
-}
-
-/// How the forge is reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ForgeAccess {
-    /// GitHub.
-    Github(GithubAccess),
-    /// GitLab.
-    Gitlab {
-        /// The instance's address.
-        url: String,
-        /// Certificates of authorities that are believed beside the compiled-in ones, as PEM.
-        extra_ca_pem: Option<String>,
-    },
 }
 
 /// What `mirilla collect` is told, and `mirilla post` too.
@@ -120,7 +101,7 @@ impl Reader<'_> {
     fn job(&mut self, forge: ForgeName, token: Option<Secret>) -> Option<JobSettings> {
         let access = match forge {
             ForgeName::Github => self.github_of_job(),
-            ForgeName::Gitlab => self.gitlab_of_job(),
+            ForgeName::Gitlab => self.gitlab_access(),
         };
         let policy = self.policy();
         let write_grace = self.timings().write_grace;
@@ -140,32 +121,6 @@ impl Reader<'_> {
             // The forge says whose token it is.
             login: None,
         }))
-    }
-
-    fn gitlab_of_job(&mut self) -> Option<ForgeAccess> {
-        let [own, pipelines] = GITLAB_URL;
-        let url = self.get(own).or_else(|| self.get(pipelines));
-        let url = url.map(ToOwned::to_owned);
-        if url.is_none() {
-            self.problem(own, "is missing");
-        }
-        let file = GITLAB_CA_FILE
-            .into_iter()
-            .find_map(|name| Some((name, self.get(name)?.to_owned())));
-        let extra_ca_pem = match file {
-            None => None,
-            Some((name, path)) => match std::fs::read_to_string(&path) {
-                Ok(pem) => Some(pem),
-                Err(error) => {
-                    self.problem(name, &format!("cannot be read ({path}: {error})"));
-                    None
-                }
-            },
-        };
-        Some(ForgeAccess::Gitlab {
-            url: url?,
-            extra_ca_pem,
-        })
     }
 }
 

@@ -17,6 +17,7 @@ use crate::gitlab::api::Api;
 use crate::gitlab::identity::{self, Identity, User};
 use crate::gitlab::known::{Known, Project};
 use crate::gitlab::place::Place;
+use crate::gitlab::token_facts::{self, TokenFacts};
 use crate::gitlab::version::{Features, Version};
 use crate::gitlab::{archive, diff, existing, files, pull, said};
 
@@ -68,6 +69,11 @@ impl GitlabReader {
     /// Returns what it has, of what not all versions have.
     pub async fn features(&self) -> Result<Features, ForgeError> {
         self.known.features(&self.api).await
+    }
+
+    /// Returns what the token says of itself; from 15.5 on.
+    pub async fn token_facts(&self) -> Result<TokenFacts, ForgeError> {
+        token_facts::ask(&self.api).await
     }
 
     /// Returns a merge request by its project's name alone, for who was not told the project's number.

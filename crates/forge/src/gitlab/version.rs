@@ -33,6 +33,11 @@ impl Version {
         Self { major, minor }
     }
 
+    /// Returns what it has.
+    pub fn features(self) -> Features {
+        Features::of(self)
+    }
+
     /// Reads `13.12.15-ee`, `17.5.0-pre` and the like.
     pub fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split(['.', '-']);

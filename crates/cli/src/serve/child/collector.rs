@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
 use super::super::worker;
-use super::{github, surroundings, tokens_from};
+use super::{access, surroundings, tokens_from};
 use mirilla_domain::settings::OperatorPolicy;
 
 use crate::settings::CollectorSettings;
@@ -33,7 +33,7 @@ pub(super) async fn run(
     let heads = LocalHeads::open(&data.heads())?;
     let artifacts = DirArtifacts::open(&data.artifacts())?;
     let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
-    let access = github(&settings.github)?;
+    let access = access(&settings.forge)?;
     let stage = stage_settings(&settings.policy);
     link.send(&FromChild::Ready { address: None }).await?;
     let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));
@@ -50,7 +50,7 @@ pub(super) async fn run(
                 artifacts,
                 grants: artifacts,
                 queue,
-                forge: &forge,
+                forge: forge.as_port(),
                 clock: clock.as_ref(),
                 entropy: entropy.as_ref(),
             };

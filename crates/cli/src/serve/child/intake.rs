@@ -8,7 +8,8 @@ use mirilla::intake_http::{self, Door, Limits};
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::job::Debounce;
 use mirilla_domain::webhook::{
-    GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM, PreviousSecret, Secrets, WebhookSecret,
+    GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM, GitlabSecrets, HookSecrets, PreviousSecret, Secrets,
+    WebhookSecret,
 };
 use mirilla_local::{DataDir, LocalLedger, LocalQueue};
 use mirilla_stages::intake::{FixedSecrets, IntakeSettings, SecretCache};
@@ -16,7 +17,7 @@ use mirilla_telemetry::Telemetry;
 
 use super::super::protocol::{FromChild, Link, ToChild};
 use super::surroundings;
-use crate::settings::{IntakeChildSettings, WebhookSecrets};
+use crate::settings::{HookSettings, IntakeChildSettings, WebhookSecrets};
 
 /// Runs the intake.
 pub(super) async fn run(
@@ -33,7 +34,7 @@ pub(super) async fn run(
     } else {
         GRACE_GITHUB_COM
     };
-    let secrets = Arc::new(FixedSecrets(secrets(&settings.webhook, grace)?.into()));
+    let secrets = Arc::new(FixedSecrets(hook_secrets(&settings.hooks, grace)?));
     let secrets = SecretCache::open(secrets, clock.now()).await?;
     let mut stage = IntakeSettings::new(settings.allowed_accounts.iter().map(String::as_str))?;
     stage.debounce = Debounce {
@@ -65,14 +66,36 @@ pub(super) async fn run(
     Ok(())
 }
 
-fn secrets(told: &WebhookSecrets, grace: Duration) -> Result<Secrets> {
-    let current = WebhookSecret::parse(told.current.reveal()).context("MIRILLA_WEBHOOK_SECRET")?;
+fn hook_secrets(told: &HookSettings, grace: Duration) -> Result<HookSecrets> {
+    let plain = |text: &str| Ok(WebhookSecret::parse(text)?);
+    let key = |text: &str| Ok(WebhookSecret::parse_signing_token(text)?);
+    Ok(match told {
+        HookSettings::Github(told) => secrets(told, grace, plain)
+            .context("MIRILLA_WEBHOOK_SECRET")?
+            .into(),
+        HookSettings::Gitlab { token, signing } => {
+            let token = token.as_ref().map(|told| secrets(told, grace, plain));
+            let token = token.transpose().context("MIRILLA_WEBHOOK_SECRET")?;
+            let signing = signing.as_ref().map(|told| secrets(told, grace, key));
+            let signing = signing
+                .transpose()
+                .context("MIRILLA_GITLAB_SIGNING_TOKEN")?;
+            GitlabSecrets::new(token, signing)?.into()
+        }
+    })
+}
+
+fn secrets(
+    told: &WebhookSecrets,
+    grace: Duration,
+    parse: impl Fn(&str) -> Result<WebhookSecret>,
+) -> Result<Secrets> {
+    let current = parse(told.current.reveal())?;
     let previous = told
         .previous
         .as_ref()
         .map(|(secret, replaced_at)| {
-            let secret =
-                WebhookSecret::parse(secret.reveal()).context("MIRILLA_WEBHOOK_SECRET_PREVIOUS")?;
+            let secret = parse(secret.reveal()).context("the one before it")?;
             Ok::<_, anyhow::Error>(PreviousSecret {
                 secret,
                 replaced_at: Timestamp::new(*replaced_at),

@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 
 use super::super::protocol::{FromChild, Link};
 use super::super::worker;
-use super::{github, resolve_tokens_from, surroundings, tokens_from};
+use super::{access, resolve_tokens_from, surroundings, tokens_from};
 use crate::settings::{PosterSettings, TokenFrom};
 
 /// Runs the poster.
@@ -33,7 +33,7 @@ pub(super) async fn run(
     let ledger = LocalLedger::open(&data.ledger())?;
     let artifacts = DirArtifacts::open(&data.artifacts())?;
     let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
-    let access = github(&settings.github)?;
+    let access = access(&settings.forge)?;
     let stage = PostSettings {
         policy: settings.policy.clone(),
         marker_key: marker_key(settings.marker_key.reveal())?,
@@ -59,9 +59,8 @@ pub(super) async fn run(
         let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
         async move {
             let write = access.writer(tokens);
-            let read = write.reader();
-            let resolver = resolve.map(|tokens| access.resolver(tokens));
-            let resolving: Option<&dyn ForgeResolve> = match &resolver {
+            let resolver = resolve.and_then(|tokens| access.resolver(tokens));
+            let by_app: Option<&dyn ForgeResolve> = match &resolver {
                 Some(port) => Some(port),
                 None => None,
             };
@@ -69,10 +68,10 @@ pub(super) async fn run(
                 ledger,
                 artifacts,
                 queue,
-                read,
-                write: &write,
-                checks: &write,
-                resolve: resolving,
+                read: write.read(),
+                write: write.write(),
+                checks: write.checks(),
+                resolve: write.resolves().or(by_app),
                 clock: clock.as_ref(),
                 entropy: entropy.as_ref(),
             };

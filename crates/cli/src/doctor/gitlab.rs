@@ -1,0 +1,156 @@
+//! GitLab, as `mirilla serve` reaches it: its version, and whose the two tokens are and what they may do.
+
+use chrono::{DateTime, Days, NaiveDate};
+use mirilla_domain::ids::JobId;
+use mirilla_forge::gitlab::{Access, GitlabReader, TokenFacts, Version};
+use mirilla_forge::{JobTokens, TokensFrom};
+use mirilla_ports::Clock as _;
+use mirilla_ports::forge::ForgeError;
+use mirilla_ports::message::Message;
+use mirilla_system::SystemClock;
+
+use super::report::Report;
+use crate::settings::Secret;
+
+/// How long before its end a token is told of.
+const ENDS_SOON: Days = Days::new(14);
+
+/// Checks everything that can be seen with these settings.
+pub(super) async fn examine(access: &Access, read: &Secret, write: &Secret, report: &mut Report) {
+    let (Some(reading), Some(writing)) = (tokens(read), tokens(write)) else {
+        return;
+    };
+    let (reader, writer) = (access.reader(reading), access.writer(writing));
+    let version = match reader.version().await {
+        Ok(version) => version,
+        Err(error) => {
+            let fix = match error {
+                ForgeError::Unauthorized => {
+                    "set MIRILLA_GITLAB_READ_TOKEN to a token that GitLab takes"
+                }
+                _ => {
+                    "check the network, a proxy, MIRILLA_GITLAB_URL, and MIRILLA_GITLAB_CA_FILE for an authority of your own"
+                }
+            };
+            report.fail("gitlab", mirilla_telemetry::chain(&error), fix);
+            return;
+        }
+    };
+    tell_version(version, report);
+    token(&reader, &READS, report).await;
+    token(writer.reader(), &WRITES, report).await;
+}
+
+fn tokens(token: &Secret) -> Option<JobTokens> {
+    // The token is the same for every job, so that the name of one does not matter.
+    let job = JobId::parse(&"0".repeat(32)).ok()?;
+    let from = TokensFrom::Fixed(token.to_secret_string());
+    Some(JobTokens::of(from, &Message::CollectV1 { job }))
+}
+
+/// Says which version it is, and what people will miss on it.
+fn tell_version(version: Version, report: &mut Report) {
+    const CHECK: &str = "gitlab";
+    if version < Version::OLDEST {
+        report.warn(
+            CHECK,
+            format!(
+                "this is GitLab {version}, and {} is the oldest that was tried",
+                Version::OLDEST
+            ),
+            "update GitLab, or try it and look closely",
+        );
+        return;
+    }
+    let has = version.features();
+    let mut lacks = Vec::new();
+    if !has.draft_notes {
+        lacks.push("every comment notifies by itself (one notification a review from 16.3 on)");
+    }
+    if !has.line_range {
+        lacks.push("comments stand on one line (on several from 13.6 on)");
+    }
+    if !has.raw_diffs && !has.raw_changes {
+        lacks.push("long patches are left out, and named as not read (shown from 13.0 on)");
+    }
+    let lacks = if lacks.is_empty() {
+        "nothing is missing".to_owned()
+    } else {
+        lacks.join("; ")
+    };
+    report.ok(CHECK, format!("GitLab {version} answers; {lacks}"));
+}
+
+/// What one of the two tokens is for.
+struct Use {
+    check: &'static str,
+    variable: &'static str,
+    scope: &'static str,
+    writes: bool,
+}
+
+const READS: Use = Use {
+    check: "read-token",
+    variable: "MIRILLA_GITLAB_READ_TOKEN",
+    scope: "read_api",
+    writes: false,
+};
+const WRITES: Use = Use {
+    check: "write-token",
+    variable: "MIRILLA_GITLAB_WRITE_TOKEN",
+    scope: "api",
+    writes: true,
+};
+
+async fn token(reader: &GitlabReader, wanted: &Use, report: &mut Report) {
+    let fix = format!(
+        "make a token with the scope `{}` and set {}",
+        wanted.scope, wanted.variable
+    );
+    let asked = async {
+        let whose = reader.identity().await?.username().to_owned();
+        let facts = if reader.features().await?.token_self {
+            Some(reader.token_facts().await?)
+        } else {
+            None
+        };
+        Ok::<_, ForgeError>((whose, facts))
+    };
+    match asked.await {
+        Err(error) => report.fail(wanted.check, mirilla_telemetry::chain(&error), fix),
+        Ok((whose, None)) => report.ok(
+            wanted.check,
+            format!("it is {whose}'s; what it may do, this version does not tell"),
+        ),
+        Ok((whose, Some(facts))) if facts.may_write() != wanted.writes => {
+            let what = if wanted.writes {
+                format!("it is {whose}'s and may not write")
+            } else {
+                format!(
+                    "it is {whose}'s and may write, and the process that reads strangers' text has it"
+                )
+            };
+            report.fail(wanted.check, what, fix);
+        }
+        Ok((whose, Some(facts))) => tell_end(&whose, &facts, wanted, report),
+    }
+}
+
+fn tell_end(whose: &str, facts: &TokenFacts, wanted: &Use, report: &mut Report) {
+    let ends = facts
+        .expires_at
+        .as_deref()
+        .and_then(|day| day.parse::<NaiveDate>().ok());
+    let today =
+        DateTime::from_timestamp_millis(SystemClock.now().get()).map(|now| now.date_naive());
+    let soon = today.and_then(|today| today.checked_add_days(ENDS_SOON));
+    match (ends, soon) {
+        (Some(ends), Some(soon)) if ends <= soon => report.warn(
+            wanted.check,
+            format!("it is {whose}'s and ends on {ends}"),
+            format!("make another one and set {}", wanted.variable),
+        ),
+        (Some(ends), _) => report.ok(wanted.check, format!("it is {whose}'s, until {ends}")),
+        (None, _) => report.ok(wanted.check, format!("it is {whose}'s, and does not end")),
+    }
+}
