@@ -109,3 +109,73 @@ fn a_malformed_value_names_its_variable_and_form() {
         "{problems:?}"
     );
 }
+
+/// What serves a GitLab.
+const GITLAB: &[(&str, &str)] = &[
+    ("MIRILLA_ALLOWED_ACCOUNTS", "acme"),
+    ("MIRILLA_WEBHOOK_SECRET", "not-a-real-secret"),
+    ("MIRILLA_GITLAB_URL", "https://gitlab.example.com"),
+    ("MIRILLA_GITLAB_READ_TOKEN", "made-up-read"),
+    ("MIRILLA_GITLAB_WRITE_TOKEN", "made-up-write"),
+];
+
+#[test]
+fn gitlab_is_served_with_two_tokens_and_a_secret_and_nothing_of_github() {
+    let settings = host(&environment(GITLAB)).unwrap();
+    assert!(matches!(settings.forge, ForgeAccess::Gitlab { .. }));
+    assert!(matches!(
+        settings.hooks,
+        HookSettings::Gitlab {
+            token: Some(_),
+            signing: None
+        }
+    ));
+    for (name, value, wrong) in [
+        (
+            "MIRILLA_GITLAB_READ_TOKEN",
+            "",
+            "MIRILLA_GITLAB_READ_TOKEN is missing",
+        ),
+        (
+            "MIRILLA_GITLAB_WRITE_TOKEN",
+            "",
+            "MIRILLA_GITLAB_WRITE_TOKEN is missing",
+        ),
+        (
+            "MIRILLA_WEBHOOK_SECRET",
+            "",
+            "MIRILLA_WEBHOOK_SECRET is missing",
+        ),
+        (
+            "MIRILLA_GITLAB_READ_TOKEN",
+            "made-up-write",
+            "is the token that writes",
+        ),
+        (
+            "MIRILLA_GITHUB_READ_TOKEN",
+            "made-up",
+            "a host serves one forge",
+        ),
+        ("MIRILLA_GITLAB_CA_FILE", "/nowhere.pem", "cannot be read"),
+    ] {
+        let mut given = environment(GITLAB);
+        given.insert(name.to_owned(), value.to_owned());
+        let problems = host(&given).map(|_| ()).unwrap_err().join("\n");
+        assert!(
+            problems.contains(wrong) && problems.contains(name),
+            "{problems}"
+        );
+        assert!(!problems.contains("made-up"), "{problems}");
+    }
+    let mut signed = environment(GITLAB);
+    signed.insert("MIRILLA_WEBHOOK_SECRET".to_owned(), String::new());
+    signed.insert(SIGNING_TOKEN.to_owned(), "whsec_made-up".to_owned());
+    let settings = host(&signed).unwrap();
+    assert!(matches!(
+        settings.hooks,
+        HookSettings::Gitlab {
+            token: None,
+            signing: Some(_)
+        }
+    ));
+}

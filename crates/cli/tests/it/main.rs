@@ -20,6 +20,7 @@ mod demo;
 mod doctor_host;
 mod eval;
 mod exits;
+mod gitlab;
 mod jobs;
 mod kills;
 mod lookups;

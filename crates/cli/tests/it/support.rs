@@ -182,7 +182,22 @@ impl World {
             .env("MIRILLA_DEBOUNCE_SECONDS", "0")
             .env("MIRILLA_WRITE_GRACE_SECONDS", "1")
             .env("MIRILLA_SWEEP_SECONDS", "1")
-            .envs(more.iter().copied())
+            .envs(more.iter().copied());
+        Server::start(command)
+    }
+}
+
+/// A running host.
+pub(crate) struct Server {
+    pub(crate) process: Child,
+    pub(crate) address: SocketAddr,
+    log: Option<std::thread::JoinHandle<String>>,
+}
+
+impl Server {
+    /// Starts a host and waits until it listens.
+    pub(crate) fn start(mut command: Command) -> Self {
+        command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
@@ -205,22 +220,13 @@ impl World {
             drop(lines.read_to_string(&mut rest));
             said + &rest
         });
-        Server {
+        Self {
             process,
             address,
             log: Some(log),
         }
     }
-}
 
-/// A running host.
-pub(crate) struct Server {
-    pub(crate) process: Child,
-    pub(crate) address: SocketAddr,
-    log: Option<std::thread::JoinHandle<String>>,
-}
-
-impl Server {
     /// Kills the supervisor as the kernel would, and returns what was said.
     pub(crate) fn kill(mut self) -> String {
         self.process.kill().unwrap();
@@ -230,16 +236,26 @@ impl Server {
 
     /// Posts a webhook; `None` if the host is gone before it answers.
     pub(crate) fn deliver(&self, delivery: &WebhookDelivery) -> Option<u16> {
+        self.post("/webhooks/github", &delivery.headers, &delivery.body)
+    }
+
+    /// The same at any path.
+    pub(crate) fn post(
+        &self,
+        path: &str,
+        headers: &[(String, String)],
+        body: &[u8],
+    ) -> Option<u16> {
         let mut stream = TcpStream::connect_timeout(&self.address, Duration::from_secs(5)).ok()?;
         stream
             .set_read_timeout(Some(Duration::from_secs(10)))
             .ok()?;
         let mut head = format!(
-            "POST /webhooks/github HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n",
+            "POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n",
             self.address,
-            delivery.body.len()
+            body.len()
         );
-        for (name, value) in &delivery.headers {
+        for (name, value) in headers {
             if !name.eq_ignore_ascii_case("content-length") && !name.eq_ignore_ascii_case("host") {
                 for part in [
                     name.as_str(),
@@ -254,7 +270,7 @@ impl Server {
         }
         head.push_str("\r\n");
         stream.write_all(head.as_bytes()).ok()?;
-        stream.write_all(&delivery.body).ok()?;
+        stream.write_all(body).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         answer.split(' ').nth(1)?.parse().ok()

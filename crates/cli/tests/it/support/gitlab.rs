@@ -1,9 +1,13 @@
 //! A simulated GitLab of some version with one merge request that swallows a failure.
 
+use std::process::Command;
+
 use mirilla_sim::{
-    Access, Commit, GitlabFeature, GitlabOptions, GitlabVersion, OpenMerge, Otherwise,
+    Access, Commit, GitlabFeature, GitlabOptions, GitlabVersion, HookOptions, OpenMerge, Otherwise,
     ProjectOptions, Scope, Sim, SimOptions,
 };
+
+use super::{MODEL_KEY_NAME, Server};
 
 pub(crate) const PROJECT: &str = "acme/web/shop";
 
@@ -75,6 +79,34 @@ impl GitlabWorld {
         let commit = Commit::by("bob", "step").write(format!("change/Step{step}.java"), code);
         let gitlab = self.sim.gitlab();
         gitlab.commit(&self.source, "change", &commit).unwrap();
+    }
+
+    /// Runs a host that serves this GitLab, with two tokens and this secret of its webhook.
+    pub(crate) fn serve(&self, hook_token: &str) -> (Server, [String; 2]) {
+        let read = self.token(Access::Reporter, Scope::ReadApi);
+        let write = self.token(Access::Developer, Scope::Api);
+        let hook = HookOptions {
+            token: Some(hook_token.to_owned()),
+            signing_token: None,
+        };
+        self.sim.gitlab().set_hook(PROJECT, hook).unwrap();
+        let messages = self.sim.messages();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mirilla"));
+        command
+            .arg("serve")
+            .env_clear()
+            .env("MIRILLA_DATA_DIR", self.dir.path().join("data"))
+            .env("MIRILLA_LISTEN", "127.0.0.1:0")
+            .env("MIRILLA_ALLOWED_ACCOUNTS", "acme")
+            .env("MIRILLA_WEBHOOK_SECRET", hook_token)
+            .env("MIRILLA_GITLAB_URL", self.sim.gitlab().url())
+            .env("MIRILLA_GITLAB_READ_TOKEN", &read)
+            .env("MIRILLA_GITLAB_WRITE_TOKEN", &write)
+            .env(MODEL_KEY_NAME, messages.api_key())
+            .env("MIRILLA_MODEL_URL", messages.url())
+            .env("MIRILLA_DEBOUNCE_SECONDS", "0")
+            .env("MIRILLA_SWEEP_SECONDS", "1");
+        (Server::start(command), [read, write])
     }
 
     pub(crate) fn head(&self) -> String {
