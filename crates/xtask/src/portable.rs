@@ -7,7 +7,7 @@
 //! **Invariant:** what README.md says of old distributions is [`OLDEST`], and no file that needs more passes.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -17,7 +17,7 @@ use crate::say;
 
 /// The machine that is built for. The standard library for another one is a matter of `rustup target add`.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
-/// Rust's own floor on that machine: CentOS 7 has it, Debian 8 and Ubuntu 14.04 have a newer one.
+/// Rust's own floor on that machine: RHEL 7 has it, Debian 8 and Ubuntu 14.04 have a newer one.
 /// <https://doc.rust-lang.org/rustc/platform-support.html>
 const OLDEST: Glibc = Glibc(2, 17);
 /// What may be asked of the system; everything else is in the file.
@@ -47,6 +47,8 @@ pub(crate) fn build(root: &Path, profile: Profile) -> Result<bool> {
     command.current_dir(root).args([
         "zigbuild",
         "--locked",
+        "--target-dir",
+        "target",
         "--package",
         "mirilla",
         "--target",
@@ -63,8 +65,7 @@ pub(crate) fn build(root: &Path, profile: Profile) -> Result<bool> {
         say("hint: pip install ziglang cargo-zigbuild");
         return Ok(false);
     }
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = root.join("target");
     check(&target.join(TARGET).join(folder).join("mirilla"))
 }
 

@@ -230,7 +230,7 @@ fn codequality_has_a_line_and_an_identity_for_everything() {
 /// A report is compared with nothing: what is left out of it looks mended.
 #[test]
 fn what_an_earlier_run_said_still_stands_until_its_thread_is_resolved() {
-    let mut bench = reported();
+    let bench = reported();
     let first = bench.plan();
     let fate = |resolved| ItemFate::AlreadyThere {
         comment: None,

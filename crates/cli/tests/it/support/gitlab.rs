@@ -64,7 +64,7 @@ impl GitlabWorld {
         world.push(0);
         let mut open = OpenMerge::new("bob", "change", "a title $(touch owned) `touch owned`");
         if from == From::Fork {
-            open.author = "mallory".to_owned();
+            "mallory".clone_into(&mut open.author);
             open.from = Some(world.source.clone());
         }
         world.iid = world.sim.gitlab().open_merge(PROJECT, open).unwrap();

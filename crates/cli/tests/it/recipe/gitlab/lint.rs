@@ -185,7 +185,7 @@ fn of_job(name: &str, environment: Option<&str>, job: &Yaml) -> Vec<String> {
     check(job["timeout"].as_str().is_some(), "has no end".to_owned());
     let image = job["image"].as_str().unwrap_or_default();
     check(
-        image.contains(":") && image.contains("bullseye"),
+        image.contains(':') && image.contains("bullseye"),
         format!("runs in {image}"),
     );
     for need in job["needs"].as_vec().into_iter().flatten() {

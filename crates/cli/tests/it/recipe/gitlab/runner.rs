@@ -163,7 +163,7 @@ impl Pipeline {
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .output()
             .unwrap();
-        let printed: String = lines.iter().map(|line| format!("$ {line}\n")).collect();
+        let printed = format!("$ {}\n", lines.join("\n$ "));
         let verb = name.strip_prefix("mirilla-").unwrap();
         let ran = Ran {
             code: done.status.code(),
