@@ -409,9 +409,13 @@ pub(crate) fn command(
             Ok::<(), anyhow::Error>(())
         };
         let model = settings.model.is_some();
+        let forge = match &settings.forge {
+            ForgeAccess::Github(_) => "github",
+            ForgeAccess::Gitlab { .. } => "gitlab",
+        };
         let serving = run(&settings, &program, stopped, telemetry, |address| {
             crate::output::note(&format!(
-                "mirilla listens on http://{address}/webhooks/github"
+                "mirilla listens on http://{address}/webhooks/{forge}"
             ));
             if !model {
                 crate::output::note("no ANTHROPIC_API_KEY: only the deterministic checks run");

@@ -20,7 +20,15 @@ fn hand_over(world: &GitlabWorld, server: &Server) -> Vec<Option<u16>> {
 
 fn notes_become(world: &GitlabWorld, wanted: (usize, usize)) {
     wait_for("the review", Duration::from_secs(90), || {
-        let (placed, whole) = world.notes();
+        let page = world.sim.gitlab().merge_request_page(PROJECT, world.iid);
+        let page = page.unwrap();
+        // Until all are drafted nothing is published.
+        if !page.drafts.is_empty() {
+            return Err(format!("{} drafts", page.drafts.len()));
+        }
+        let notes = page.discussions.iter().flat_map(|one| &one.notes);
+        let said = notes.filter(|note| !note.system);
+        let (placed, whole): (Vec<_>, Vec<_>) = said.partition(|note| note.place.is_some());
         let there = (placed.len(), whole.len());
         if there == wanted {
             Ok(())
@@ -100,6 +108,13 @@ fn doctor_knows_gitlab_and_what_is_wrong_with_its_tokens() {
             .unwrap()
             .notifications,
         0
+    );
+    let problems = world.sim.gitlab().take_problems();
+    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert!(
+        told.iter()
+            .all(|one| one.contains("a token that is not valid")),
+        "only the wrong token was noticed: {told:?}"
     );
     world.sim.finish().unwrap();
 }

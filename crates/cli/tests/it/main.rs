@@ -24,6 +24,7 @@ mod gitlab;
 mod jobs;
 mod kills;
 mod lookups;
+mod plain_tokens;
 mod recipe;
 mod resolve;
 mod runs;

@@ -36,7 +36,9 @@ pub(super) async fn run(
     let access = access(&settings.forge)?;
     let stage = stage_settings(&settings.policy);
     link.send(&FromChild::Ready { address: None }).await?;
-    let tokens = tokens_from(&settings.token, &Arc::new(Mutex::new(link)));
+    // It stays open although nothing may be asked for over it: its end is this child's.
+    let link = Arc::new(Mutex::new(link));
+    let tokens = tokens_from(&settings.token, &link);
 
     let handle = |message: Message| {
         let tokens = JobTokens::of(tokens.clone(), &message);
