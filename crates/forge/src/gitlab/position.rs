@@ -16,7 +16,8 @@ use crate::gitlab::existing::Version;
 /// A position on a line of the diff.
 #[derive(Debug, Serialize)]
 pub(super) struct Position<'c> {
-    position_type: &'static str,
+    #[serde(rename = "position_type")]
+    kind: &'static str,
     base_sha: &'c str,
     start_sha: &'c str,
     head_sha: &'c str,
@@ -50,7 +51,7 @@ struct RangeEnd {
 
 impl<'c> Position<'c> {
     /// Returns the position of a comment in a version of the diff; the range of its lines only `with_range`,
-    /// because older GitLabs have none, or want it in another shape.
+    /// because older versions have none, or want it in another shape.
     pub(super) fn of(comment: &'c NewComment, version: &'c Version, with_range: bool) -> Self {
         let (old_line, new_line) = match comment.side {
             Side::Left => (Some(comment.line), comment.other_line),
@@ -58,7 +59,7 @@ impl<'c> Position<'c> {
         };
         let range = comment.range.filter(|_| with_range);
         Self {
-            position_type: "text",
+            kind: "text",
             base_sha: &version.base,
             start_sha: &version.start,
             head_sha: &version.head,

@@ -10,6 +10,8 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
     clippy::print_stdout,
     reason = "test code"
 )]
@@ -39,6 +41,10 @@ fn all() -> Vec<play::Scenario> {
 
 #[test]
 fn every_scenario_ends_the_same_on_every_forge() {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a person chooses what a test plays"
+    )]
     let wanted = std::env::var("MIRILLA_SCENARIO").unwrap_or_default();
     let mut scenarios = all();
     scenarios.retain(|scenario| scenario.name.contains(&wanted));

@@ -82,6 +82,9 @@ impl Clock for TestClock {
     }
 }
 
+/// Files by path and text.
+type Files<'f, T> = &'f [(T, T)];
+
 /// What stands in the repository before the test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Story {
@@ -171,7 +174,7 @@ impl Host {
 
     pub(crate) fn open_at<T: AsRef<str>>(
         place: Place,
-        (base, head): (&[(T, T)], &[(T, T)]),
+        (base, head): (Files<'_, T>, Files<'_, T>),
         message: &str,
         pull: OpenPull,
     ) -> Self {
