@@ -245,23 +245,34 @@ pub(crate) struct Send {
     /// Where to, such as `http://127.0.0.1:8080/webhooks/github`.
     #[arg(long, value_name = "URL")]
     pub(crate) url: url::Url,
-    /// The event's name.
-    #[arg(long, value_name = "NAME", default_value = "pull_request")]
-    pub(crate) event: String,
+    /// Whose webhook it is.
+    #[arg(long, value_enum, default_value = "github")]
+    pub(crate) forge: ForgeName,
+    /// The event's name; default: `pull_request`, on GitLab `Merge Request Hook`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) event: Option<String>,
     /// The payload; `-` reads standard input.
     #[arg(value_name = "FILE")]
     pub(crate) payload: PathBuf,
     /// The delivery's id; default: a new one.
     #[arg(long, value_name = "ID")]
     pub(crate) delivery: Option<String>,
-    /// The webhook's secret.
+    /// The webhook's secret, on GitLab its secret token.
     #[arg(
         long,
         value_name = "SECRET",
         env = "MIRILLA_WEBHOOK_SECRET",
         hide_env_values = true
     )]
-    pub(crate) secret: String,
+    pub(crate) secret: Option<String>,
+    /// The signing token of GitLab's webhook.
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "MIRILLA_GITLAB_SIGNING_TOKEN",
+        hide_env_values = true
+    )]
+    pub(crate) signing_token: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -20,6 +20,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use mirilla_domain::ids::RepoName;
 
 use crate::output;
 use crate::settings::Environment;
@@ -31,6 +32,9 @@ pub(crate) struct Doctor {
     /// A stack on AWS; default: this host's `mirilla serve`, from the environment.
     #[arg(long, value_name = "NAME")]
     pub(crate) stack: Option<String>,
+    /// A project of GitLab's that shall be reviewed: looks at the tokens' roles there too.
+    #[arg(long, value_name = "GROUP/NAME", conflicts_with = "stack")]
+    pub(crate) project: Option<RepoName>,
     /// Prints one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -45,7 +49,7 @@ pub(crate) fn run(arguments: &Doctor, environment: &Environment) -> Result<ExitC
     runtime.block_on(async {
         match &arguments.stack {
             Some(name) => stack::examine(name, &mut report).await,
-            None => host::examine(environment, &mut report).await,
+            None => host::examine(environment, arguments.project.as_ref(), &mut report).await,
         }
     });
     if arguments.json {

@@ -1,13 +1,18 @@
-//! `mirilla webhook send`: a payload, signed as GitHub signs it.
+//! `mirilla webhook send`: a payload, signed as the forge signs it.
+
+mod proof;
 
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use mirilla_domain::webhook::{self, WebhookSecret};
-use mirilla_http::{Client, ClientSettings, HeaderName, Method, Request};
+use mirilla_domain::ids::Forge;
+use mirilla_domain::webhook::WebhookSecret;
+use mirilla_http::{Client, ClientSettings, Method, Request};
 use mirilla_ports::Entropy as _;
 
-use crate::arguments::Send;
+pub(crate) use proof::Proof;
+
+use crate::arguments::{ForgeName, Send};
 use crate::failure::Failure;
 use crate::input::read;
 use crate::output;
@@ -24,22 +29,23 @@ pub(crate) fn send(arguments: &Send) -> Result<ExitCode> {
         Some(id) => id.clone(),
         None => mirilla_system::OsEntropy::open()?.hex(16),
     };
+    let proof = proof(arguments)?;
+    let event = arguments.event.as_deref().unwrap_or(match proof.forge() {
+        Forge::Github => "pull_request",
+        Forge::Gitlab => "Merge Request Hook",
+    });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let (status, text) = runtime.block_on(async {
         let client = client(&arguments.url)?;
-        let signature = webhook::sign_github(&WebhookSecret::parse(&arguments.secret)?, &body);
-        let request = Request::new(Method::POST, arguments.url.clone())
-            .header(
-                HeaderName::from_static("x-github-event"),
-                arguments.event.as_str(),
-            )
-            .header(
-                HeaderName::from_static("x-github-delivery"),
-                delivery.as_str(),
-            )
-            .header(HeaderName::from_static("x-hub-signature-256"), signature)
+        let request = Request::new(Method::POST, arguments.url.clone());
+        let request = proof
+            .headers(event, &delivery, &body)
+            .into_iter()
+            .fold(request, |request, (name, value)| {
+                request.header(name, value)
+            })
             .body("application/json", body);
         let response = client
             .send(request)
@@ -64,18 +70,50 @@ pub(crate) fn send(arguments: &Send) -> Result<ExitCode> {
             "the receiver refused the webhook with {}",
             status.as_u16()
         ))
-        .hint(hint(status.as_u16()))
+        .hint(hint(proof.forge(), status.as_u16()))
         .into())
     }
 }
 
-const fn hint(status: u16) -> &'static str {
-    match status {
-        400 => {
+/// Returns what the receiver shall believe the webhook by.
+fn proof(arguments: &Send) -> Result<Proof> {
+    let missing = |what: &str| Failure::usage(format!("{what} is missing"));
+    let secret = arguments.secret.as_deref();
+    Ok(match arguments.forge {
+        ForgeName::Github => {
+            let secret = secret.ok_or_else(|| missing("--secret or MIRILLA_WEBHOOK_SECRET"))?;
+            Proof::Github(WebhookSecret::parse(secret)?)
+        }
+        ForgeName::Gitlab => {
+            let signing = arguments.signing_token.as_deref();
+            if secret.is_none() && signing.is_none() {
+                return Err(missing("--secret or --signing-token").into());
+            }
+            Proof::Gitlab {
+                token: secret.map(ToOwned::to_owned),
+                signing: signing
+                    .map(WebhookSecret::parse_signing_token)
+                    .transpose()?,
+            }
+        }
+    })
+}
+
+const fn hint(forge: Forge, status: u16) -> &'static str {
+    match (status, forge) {
+        (400, _) => {
             "the payload lacks a field that the event must have, or is another event's; the answer names it"
         }
-        401 => "the secret is not the receiver's: compare MIRILLA_WEBHOOK_SECRET on both sides",
-        404 => "the path is /webhooks/github",
+        (401, Forge::Github) => {
+            "the secret is not the receiver's: compare MIRILLA_WEBHOOK_SECRET on both sides"
+        }
+        (401, Forge::Gitlab) => {
+            "the secret is not the receiver's: compare MIRILLA_WEBHOOK_SECRET and MIRILLA_GITLAB_SIGNING_TOKEN on both sides"
+        }
+        (404, Forge::Github) => "the path is /webhooks/github, and the receiver serves no GitLab",
+        (404, Forge::Gitlab) => {
+            "the path is /webhooks/gitlab, and the receiver has MIRILLA_GITLAB_URL"
+        }
         _ => "look into the receiver's log",
     }
 }

@@ -18,7 +18,7 @@ pub use error::{FieldProblem, IgnoreReason, WebhookError};
 pub use github::{GithubHeaders, Parsed, parse_github};
 pub use gitlab::{
     GitlabHeaders, GitlabSecrets, MAX_CLOCK_SKEW, NoGitlabSecret, SigningTokenError, parse_gitlab,
-    verify_gitlab,
+    sign_gitlab, verify_gitlab,
 };
 pub use signature::{
     GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM, PreviousSecret, SecretError, Secrets,

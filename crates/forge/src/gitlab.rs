@@ -18,6 +18,7 @@ mod known;
 mod objects;
 mod place;
 mod position;
+mod project_facts;
 mod pull;
 mod reader;
 mod refuse;
@@ -30,6 +31,7 @@ mod writer;
 
 pub use access::Access;
 pub use identity::Identity;
+pub use project_facts::{ProjectFacts, Role};
 pub use reader::GitlabReader;
 pub use settings::{GitlabSettings, GitlabSettingsError};
 pub use token_facts::TokenFacts;

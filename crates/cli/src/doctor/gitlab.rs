@@ -1,8 +1,8 @@
-//! GitLab, as `mirilla serve` reaches it: its version, and whose the two tokens are and what they may do.
+//! GitLab, as `mirilla serve` reaches it: its version, whose the two tokens are, and what they may do.
 
 use chrono::{DateTime, Days, NaiveDate};
-use mirilla_domain::ids::JobId;
-use mirilla_forge::gitlab::{Access, GitlabReader, TokenFacts, Version};
+use mirilla_domain::ids::{JobId, RepoName};
+use mirilla_forge::gitlab::{Access, GitlabReader, ProjectFacts, Role, TokenFacts, Version};
 use mirilla_forge::{JobTokens, TokensFrom};
 use mirilla_ports::Clock as _;
 use mirilla_ports::forge::ForgeError;
@@ -16,7 +16,12 @@ use crate::settings::Secret;
 const ENDS_SOON: Days = Days::new(14);
 
 /// Checks everything that can be seen with these settings.
-pub(super) async fn examine(access: &Access, read: &Secret, write: &Secret, report: &mut Report) {
+pub(super) async fn examine(
+    access: &Access,
+    [read, write]: [&Secret; 2],
+    project: Option<&RepoName>,
+    report: &mut Report,
+) {
     let (Some(reading), Some(writing)) = (tokens(read), tokens(write)) else {
         return;
     };
@@ -37,8 +42,12 @@ pub(super) async fn examine(access: &Access, read: &Secret, write: &Secret, repo
         }
     };
     tell_version(version, report);
-    token(&reader, &READS, report).await;
-    token(writer.reader(), &WRITES, report).await;
+    for (reader, wanted) in [(&reader, &READS), (writer.reader(), &WRITES)] {
+        let works = token(reader, wanted, report).await;
+        if let (true, Some(project)) = (works, project) {
+            role(reader, wanted, project, report).await;
+        }
+    }
 }
 
 fn tokens(token: &Secret) -> Option<JobTokens> {
@@ -86,6 +95,7 @@ struct Use {
     check: &'static str,
     variable: &'static str,
     scope: &'static str,
+    role: Role,
     writes: bool,
 }
 
@@ -93,16 +103,19 @@ const READS: Use = Use {
     check: "read-token",
     variable: "MIRILLA_GITLAB_READ_TOKEN",
     scope: "read_api",
+    role: Role::REPORTER,
     writes: false,
 };
 const WRITES: Use = Use {
     check: "write-token",
     variable: "MIRILLA_GITLAB_WRITE_TOKEN",
     scope: "api",
+    role: Role::DEVELOPER,
     writes: true,
 };
 
-async fn token(reader: &GitlabReader, wanted: &Use, report: &mut Report) {
+/// Looks at a token; returns whether GitLab takes it.
+async fn token(reader: &GitlabReader, wanted: &Use, report: &mut Report) -> bool {
     let fix = format!(
         "make a token with the scope `{}` and set {}",
         wanted.scope, wanted.variable
@@ -117,7 +130,10 @@ async fn token(reader: &GitlabReader, wanted: &Use, report: &mut Report) {
         Ok::<_, ForgeError>((whose, facts))
     };
     match asked.await {
-        Err(error) => report.fail(wanted.check, mirilla_telemetry::chain(&error), fix),
+        Err(error) => {
+            report.fail(wanted.check, mirilla_telemetry::chain(&error), fix);
+            return false;
+        }
         Ok((whose, None)) => report.ok(
             wanted.check,
             format!("it is {whose}'s; what it may do, this version does not tell"),
@@ -133,6 +149,47 @@ async fn token(reader: &GitlabReader, wanted: &Use, report: &mut Report) {
             report.fail(wanted.check, what, fix);
         }
         Ok((whose, Some(facts))) => tell_end(&whose, &facts, wanted, report),
+    }
+    true
+}
+
+/// Looks at what a token's account may do in a project.
+async fn role(reader: &GitlabReader, wanted: &Use, project: &RepoName, report: &mut Report) {
+    const CHECK: &str = "project";
+    let (variable, needed) = (wanted.variable, wanted.role);
+    let fix = format!("give its account the role {needed} in {project}");
+    match reader.project_facts(project).await {
+        Err(error) => report.fail(
+            CHECK,
+            format!("{variable}: {}", mirilla_telemetry::chain(&error)),
+            fix,
+        ),
+        Ok(ProjectFacts { role: None, .. }) if wanted.writes => report.fail(
+            CHECK,
+            format!("{variable} is of nobody who is a member of {project}"),
+            fix,
+        ),
+        Ok(ProjectFacts { role: None, .. }) => {
+            report.ok(CHECK, format!("{variable} sees {project} as everyone does"))
+        }
+        Ok(ProjectFacts {
+            role: Some(role), ..
+        }) if role < needed => report.fail(
+            CHECK,
+            format!("{variable} is of a {role} of {project}, and {needed} is the least"),
+            fix,
+        ),
+        Ok(facts) => {
+            let waits = if facts.needs_resolved_threads {
+                "merging waits until all threads are resolved"
+            } else {
+                "merging does not wait for threads (\"All threads must be resolved\" is off there)"
+            };
+            report.ok(
+                CHECK,
+                format!("{variable} reaches far enough in {project}; {waits}"),
+            );
+        }
     }
 }
 

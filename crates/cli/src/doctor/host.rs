@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mirilla_domain::ids::RepoName;
 use mirilla_domain::webhook::WebhookSecret;
 use mirilla_forge::Access;
 use url::Url;
@@ -10,10 +11,17 @@ use super::report::Report;
 use super::webhook::{self, Door};
 use super::{github, gitlab, model};
 use crate::serve::child;
-use crate::settings::{self, Credentials, Environment, ForgeAccess, HookSettings, HostSettings};
+use crate::settings::{
+    self, Credentials, Environment, ForgeAccess, HookSettings, HostSettings, WebhookSecrets,
+};
+use crate::webhook::Proof;
 
 /// Checks the settings, and then everything they name.
-pub(super) async fn examine(environment: &Environment, report: &mut Report) {
+pub(super) async fn examine(
+    environment: &Environment,
+    project: Option<&RepoName>,
+    report: &mut Report,
+) {
     let settings = match settings::host(environment) {
         Ok(settings) => settings,
         Err(problems) => {
@@ -29,7 +37,7 @@ pub(super) async fn examine(environment: &Environment, report: &mut Report) {
     };
     report.ok("settings", "every variable is well-formed");
     data(&settings.data_dir, report);
-    forge(&settings, report).await;
+    forge(&settings, project, report).await;
     door(&settings, report).await;
     model::price(&settings.policy, report);
     match &settings.model {
@@ -82,18 +90,10 @@ fn data(dir: &Path, report: &mut Report) {
 async fn door(settings: &HostSettings, report: &mut Report) {
     const CHECK: &str = "webhook";
     const FIX: &str = "look into the lines of `mirilla serve`";
-    let HookSettings::Github(told) = &settings.hooks else {
-        report.warn(
-            CHECK,
-            "GitLab's webhook is not tried from here",
-            "press `Test` beside the webhook in the project's settings: it shall answer 200",
-        );
-        return;
-    };
-    let secret = match WebhookSecret::parse(told.current.reveal()) {
-        Ok(secret) => secret,
-        Err(error) => {
-            report.fail(CHECK, error.to_string(), "set MIRILLA_WEBHOOK_SECRET");
+    let (proof, path) = match proof(&settings.hooks) {
+        Ok(found) => found,
+        Err((error, fix)) => {
+            report.fail(CHECK, format!("{error:#}"), fix);
             return;
         }
     };
@@ -109,34 +109,66 @@ async fn door(settings: &HostSettings, report: &mut Report) {
         );
         return;
     }
-    let Ok(url) = Url::parse(&format!("http://{address}/webhooks/github")) else {
+    let Ok(url) = Url::parse(&format!("http://{address}{path}")) else {
         return;
     };
     if !address.ip().is_loopback() {
         report.warn(
             CHECK,
             format!("{address} is not tried: only this machine's own addresses are spoken to without TLS"),
-            "run `mirilla webhook send` against the address that GitHub has",
+            "run `mirilla webhook send` against the address that the forge has",
         );
         return;
     }
     let door = Door { url, through: None };
-    webhook::examine(&door, Some(&secret), FIX, report).await;
+    webhook::examine(&door, proof.forge(), Some(&proof), FIX, report).await;
+}
+
+/// Returns what this host's door believes a ping by, and the door's path; else what is wrong and what to set.
+fn proof(hooks: &HookSettings) -> Result<(Proof, &'static str), (anyhow::Error, &'static str)> {
+    match hooks {
+        HookSettings::Github(told) => {
+            let secret = WebhookSecret::parse(told.current.reveal())
+                .map_err(|error| (error.into(), "set MIRILLA_WEBHOOK_SECRET"))?;
+            Ok((Proof::Github(secret), "/webhooks/github"))
+        }
+        HookSettings::Gitlab { token, signing } => {
+            let key = |told: &WebhookSecrets| {
+                WebhookSecret::parse_signing_token(told.current.reveal())
+                    .map_err(|error| (error.into(), "set MIRILLA_GITLAB_SIGNING_TOKEN"))
+            };
+            let proof = Proof::Gitlab {
+                token: token.as_ref().map(|told| told.current.reveal().to_owned()),
+                signing: signing.as_ref().map(key).transpose()?,
+            };
+            Ok((proof, "/webhooks/gitlab"))
+        }
+    }
 }
 
 /// Checks the forge that is served.
-async fn forge(settings: &HostSettings, report: &mut Report) {
+async fn forge(settings: &HostSettings, project: Option<&RepoName>, report: &mut Report) {
     match (&settings.forge, &settings.credentials) {
-        (ForgeAccess::Github(access), _) => github::examine(settings, access, report).await,
-        (forge, Credentials::Tokens { read, write, .. }) => match child::access(forge) {
-            Ok(Access::Gitlab(access)) => gitlab::examine(&access, read, write, report).await,
-            Ok(Access::Github(_)) | Err(_) => {
-                report.fail(
-                    "gitlab",
-                    "its address cannot be used",
-                    "set MIRILLA_GITLAB_URL",
+        (ForgeAccess::Github(access), _) => {
+            if project.is_some() {
+                report.warn(
+                    "project",
+                    "it is not looked at: this host serves GitHub",
+                    "leave --project out",
                 );
             }
+            github::examine(settings, access, report).await;
+        }
+        (forge, Credentials::Tokens { read, write, .. }) => match child::access(forge) {
+            Ok(Access::Gitlab(access)) => {
+                gitlab::examine(&access, [read, write], project, report).await;
+            }
+            Ok(Access::Github(_)) => {}
+            Err(error) => report.fail(
+                "gitlab",
+                format!("{error:#}"),
+                "set MIRILLA_GITLAB_URL, and MIRILLA_GITLAB_CA_FILE for an authority of your own",
+            ),
         },
         // Settings of GitLab always have tokens.
         (ForgeAccess::Gitlab { .. }, Credentials::App { .. }) => {}

@@ -1,5 +1,6 @@
 //! A stack on AWS, as far as an operator may look.
 
+use mirilla_domain::ids::Forge;
 use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 use mirilla_domain::webhook::WebhookSecret;
 use mirilla_model::BedrockSettings;
@@ -10,6 +11,7 @@ use url::Url;
 use super::model;
 use super::report::Report;
 use super::webhook::{self, Door};
+use crate::webhook::Proof;
 
 /// A function of the template.
 struct Function {
@@ -312,7 +314,9 @@ async fn door(stack: &Stack, secret: Option<&WebhookSecret>, report: &mut Report
         }
     };
     let through = stack.endpoint_override().and_then(|it| Url::parse(it).ok());
-    webhook::examine(&Door { url, through }, secret, FIX, report).await;
+    let proof = secret.cloned().map(Proof::Github);
+    let door = Door { url, through };
+    webhook::examine(&door, Forge::Github, proof.as_ref(), FIX, report).await;
 }
 
 async fn app(stack: &Stack, report: &mut Report) {

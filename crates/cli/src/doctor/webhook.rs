@@ -1,33 +1,36 @@
-//! A signed ping gets in, and a wrongly signed one does not.
+//! A ping with the right secret gets in, and one with another does not.
 
 use anyhow::Result;
-use mirilla_domain::webhook::{WebhookSecret, sign_github};
-use mirilla_http::{Client, ClientSettings, HeaderName, Method, Request, header};
+use mirilla_domain::ids::Forge;
+use mirilla_domain::webhook::WebhookSecret;
+use mirilla_http::{Client, ClientSettings, Method, Request, header};
 use mirilla_ports::Entropy as _;
 use mirilla_system::OsEntropy;
 use url::Url;
 
 use super::report::Report;
+use crate::webhook::Proof;
 
 const CHECK: &str = "webhook";
 
 /// Where a ping goes.
 #[derive(Debug, Clone)]
 pub(super) struct Door {
-    /// The address that GitHub has.
+    /// The address that the forge has.
     pub(super) url: Url,
     /// Where that address is answered, if not there: an emulator of AWS answers for all of them.
     pub(super) through: Option<Url>,
 }
 
-/// Sends a ping that is signed, if the secret is known, and one that is not; both change nothing.
+/// Sends a ping with the right secret, if that is known, and one with another; both change nothing.
 pub(super) async fn examine(
     door: &Door,
-    secret: Option<&WebhookSecret>,
+    forge: Forge,
+    proof: Option<&Proof>,
     fix: &str,
     report: &mut Report,
 ) {
-    match pings(door, secret).await {
+    match pings(door, forge, proof).await {
         Ok(answers) => judge(door, &answers, fix, report),
         Err(error) => report.fail(
             CHECK,
@@ -78,33 +81,47 @@ fn judge(door: &Door, answers: &Answers, fix: &str, report: &mut Report) {
     }
 }
 
-async fn pings(door: &Door, secret: Option<&WebhookSecret>) -> Result<Answers> {
+async fn pings(door: &Door, forge: Forge, proof: Option<&Proof>) -> Result<Answers> {
     let client = client(door)?;
-    let body = br#"{"zen":"mirilla doctor looks in","hook_id":1}"#;
     // One that nobody has: made for this ping and forgotten.
-    let foreign = WebhookSecret::parse(&OsEntropy::open()?.hex(32))?;
-    let forged = ping(&client, door, &sign_github(&foreign, body), body).await?;
-    let signed = match secret {
-        Some(secret) => Some(ping(&client, door, &sign_github(secret, body), body).await?),
+    let foreign = OsEntropy::open()?.hex(32);
+    let foreign = match forge {
+        Forge::Github => Proof::Github(WebhookSecret::parse(&foreign)?),
+        Forge::Gitlab => Proof::Gitlab {
+            token: Some(foreign),
+            signing: None,
+        },
+    };
+    let forged = ping(&client, door, &foreign).await?;
+    let signed = match proof {
+        Some(proof) => Some(ping(&client, door, proof).await?),
         None => None,
     };
     Ok(Answers { signed, forged })
 }
 
-async fn ping(client: &Client, door: &Door, signature: &str, body: &'static [u8]) -> Result<u16> {
+async fn ping(client: &Client, door: &Door, proof: &Proof) -> Result<u16> {
+    // GitLab has no ping; whatever is no merge request and no note is ignored.
+    let (event, body) = match proof.forge() {
+        Forge::Github => (
+            "ping",
+            br#"{"zen":"mirilla doctor looks in","hook_id":1}"#.as_slice(),
+        ),
+        Forge::Gitlab => ("Doctor Hook", br#"{"object_kind":"doctor"}"#.as_slice()),
+    };
     let mut to = door.url.clone();
     let mut host = None;
     if let Some(through) = &door.through {
         host = door.url.host_str();
         to = through.join(door.url.path())?;
     }
-    let mut request = Request::new(Method::POST, to)
-        .header(HeaderName::from_static("x-github-event"), "ping")
-        .header(
-            HeaderName::from_static("x-github-delivery"),
-            OsEntropy::open()?.hex(16),
-        )
-        .header(HeaderName::from_static("x-hub-signature-256"), signature)
+    let delivery = OsEntropy::open()?.hex(16);
+    let headers = proof.headers(event, &delivery, body);
+    let mut request = headers
+        .into_iter()
+        .fold(Request::new(Method::POST, to), |request, (name, value)| {
+            request.header(name, value)
+        })
         .body("application/json", body);
     if let Some(host) = host {
         request = request.header(header::HOST, host);

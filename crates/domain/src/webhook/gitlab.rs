@@ -7,7 +7,9 @@
 mod payload;
 mod verify;
 
-pub use verify::{GitlabSecrets, MAX_CLOCK_SKEW, NoGitlabSecret, SigningTokenError, verify_gitlab};
+pub use verify::{
+    GitlabSecrets, MAX_CLOCK_SKEW, NoGitlabSecret, SigningTokenError, sign_gitlab, verify_gitlab,
+};
 
 use super::payload::read;
 use super::{FieldProblem, IgnoreReason, MAX_BODY_BYTES, Parsed, WebhookError, find_command};

@@ -26,6 +26,11 @@ impl Identity {
         user.is_some_and(|user| user.id == self.id)
     }
 
+    /// Returns the account's number.
+    pub(crate) const fn id(&self) -> u64 {
+        self.id
+    }
+
     /// Returns the account's name.
     pub fn username(&self) -> &str {
         &self.username

@@ -17,6 +17,7 @@ use crate::gitlab::api::Api;
 use crate::gitlab::identity::{self, Identity, User};
 use crate::gitlab::known::{Known, Project};
 use crate::gitlab::place::Place;
+use crate::gitlab::project_facts::{self, ProjectFacts};
 use crate::gitlab::token_facts::{self, TokenFacts};
 use crate::gitlab::version::{Features, Version};
 use crate::gitlab::{archive, diff, existing, files, pull, said};
@@ -69,6 +70,11 @@ impl GitlabReader {
     /// Returns what it has, of what not all versions have.
     pub async fn features(&self) -> Result<Features, ForgeError> {
         self.known.features(&self.api).await
+    }
+
+    /// Returns what a project asks of its merge requests, and our account's role there.
+    pub async fn project_facts(&self, project: &RepoName) -> Result<ProjectFacts, ForgeError> {
+        project_facts::ask(&self.api, self.identity().await?, project).await
     }
 
     /// Returns what the token says of itself; from 15.5 on.

@@ -91,6 +91,13 @@ pub fn verify_gitlab(
     }
 }
 
+/// Returns the value of `webhook-signature` for a body; `stamp` is `webhook-timestamp`, in Unix seconds.
+pub fn sign_gitlab(key: &WebhookSecret, id: &str, stamp: i64, body: &[u8]) -> String {
+    let head = format!("{id}.{stamp}.");
+    let mac = key.mac(&[head.as_bytes(), body]).finalize();
+    format!("{SIGNATURE_PREFIX}{}", STANDARD.encode(mac.into_bytes()))
+}
+
 fn signed(
     keys: &Secrets,
     now: Timestamp,
