@@ -170,7 +170,7 @@ async fn role(reader: &GitlabReader, wanted: &Use, project: &RepoName, report: &
             fix,
         ),
         Ok(ProjectFacts { role: None, .. }) => {
-            report.ok(CHECK, format!("{variable} sees {project} as everyone does"))
+            report.ok(CHECK, format!("{variable} sees {project} as everyone does"));
         }
         Ok(ProjectFacts {
             role: Some(role), ..
