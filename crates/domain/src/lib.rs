@@ -26,6 +26,7 @@ pub mod fingerprint;
 pub mod gate;
 pub mod ids;
 pub mod job;
+mod mac;
 pub mod marker;
 pub mod merge_queue;
 pub mod money;

@@ -8,10 +8,11 @@
 
 use std::fmt;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
 use crate::ids::{AttemptNo, Fingerprint, JobId, PullRequestRef};
+use crate::mac;
 use crate::review::Severity;
 
 /// What every marker begins with, whatever its version.
@@ -50,8 +51,7 @@ impl MarkerKey {
     /// It says nothing about the token, and who lacks the token cannot make it. Another token is another key. A
     /// token that is made for each job is none to take.
     pub fn text_of_token(token: &str) -> String {
-        #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
-        let mut mac = Hmac::<Sha256>::new_from_slice(token.as_bytes()).expect("any key length");
+        let mut mac = mac::under(token.as_bytes());
         mac.update(TOKEN_LABEL);
         hex::encode(mac.finalize().into_bytes())
     }
@@ -268,8 +268,7 @@ fn mac_over(
     pull_request: &PullRequestRef,
     said: &str,
 ) -> Hmac<Sha256> {
-    #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
-    let mut mac = Hmac::<Sha256>::new_from_slice(&key.0).expect("any key length");
+    let mut mac = mac::under(&key.0);
     for field in [
         b"mirilla.marker".as_slice(),
         version.as_str().as_bytes(),

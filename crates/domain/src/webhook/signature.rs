@@ -5,11 +5,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use crate::ids::Timestamp;
+use crate::mac;
 
 /// How long the previous secret counts on github.com: its redelivery window is three days.
 pub const GRACE_GITHUB_COM: Duration = Duration::from_secs(4 * 24 * 60 * 60);
@@ -43,8 +44,7 @@ impl WebhookSecret {
 
     /// Returns the MAC over the parts, one after the other.
     pub(super) fn mac(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
-        #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length");
+        let mut mac = mac::under(&self.0);
         for part in parts {
             mac.update(part);
         }

@@ -44,14 +44,18 @@ async fn ask(
         Ok(commit) => commit,
         Err(_branch) => branch_tip(api, project, rev).await?,
     };
-    let mut top = Top::default();
+    let at = (project, commit.as_str());
     let mut kept = Kept::default();
-    for path in paths {
-        let at = (project, commit.as_str());
+    // A question about the commit alone costs nothing more.
+    let top = if paths.is_empty() {
+        Top { names: None }
+    } else {
+        Top::read(api, at).await?
+    };
+    for path in paths.iter().filter(|path| top.may_hold(path)) {
         let wanted = match path.strip_suffix('/') {
-            Some(name) if top.may_hold(api, at, name).await? => files_of(api, at, name).await?,
-            None if top.may_hold(api, at, path).await? => vec![(*path).to_owned()],
-            _ => Vec::new(),
+            Some(name) => files_of(api, at, name).await?,
+            None => vec![(*path).to_owned()],
         };
         for path in wanted {
             if let Some(text) = raw(api, at, &path).await? {
@@ -66,28 +70,31 @@ async fn ask(
 }
 
 /// What the root of the commit holds: most of what is asked for is not there, and need not be asked for one by one.
-#[derive(Debug, Default)]
-struct Top(Option<HashSet<String>>);
+struct Top {
+    /// Nothing if there is more than was listed.
+    names: Option<HashSet<String>>,
+}
 
 impl Top {
-    /// Returns whether a path may be there, by its first folder or its name.
-    async fn may_hold(
-        &mut self,
-        api: &Api,
-        (project, commit): (u64, &str),
-        path: &str,
-    ) -> Result<bool, CallError> {
-        let names = match &mut self.0 {
-            Some(names) => names,
-            unread @ None => {
-                let listed = folder(api, project, commit, "").await?;
-                let Some((entries, End::Reached)) = listed else {
-                    return Ok(true);
-                };
-                unread.insert(entries.into_iter().map(|entry| entry.path).collect())
+    async fn read(api: &Api, (project, commit): (u64, &str)) -> Result<Self, CallError> {
+        let listed = folder(api, project, commit, "").await?;
+        let names = match listed {
+            Some((entries, End::Reached)) => {
+                Some(entries.into_iter().map(|entry| entry.path).collect())
             }
+            Some((_, End::Cut)) => None,
+            // Without a root there is no commit that this token may see, and "no settings" would be a guess.
+            None => return Err(CallError::Refused(Refused::NotFound)),
         };
-        Ok(names.contains(path.split('/').next().unwrap_or(path)))
+        Ok(Self { names })
+    }
+
+    /// Returns whether a path may be there, by its first folder or its name.
+    fn may_hold(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or(path);
+        self.names
+            .as_ref()
+            .is_none_or(|names| names.contains(first))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mirilla_domain::job::JobState;
 use mirilla_sim::WebhookDelivery;
 
 use crate::support::{Ended, Gate, Host, REPO, TWO_DEFECTS};
@@ -88,59 +87,4 @@ async fn any_order_loss_and_repetition_of_pushes_ends_with_one_review_of_the_liv
     for seed in 0..60 {
         life(seed).await;
     }
-}
-
-#[tokio::test]
-async fn a_head_that_returns_is_reviewed() {
-    let host = Host::new(TWO_DEFECTS);
-    let github = host.sim.github();
-    let gate = Arc::new(Gate::open());
-    let first = github.tip(REPO, "change").unwrap();
-    let opened = host.deliveries().remove(0);
-    host.push("second", &[("c/extra.txt", "2\n")]);
-    github.push(REPO, "change", &first, "dana").unwrap();
-    host.deliver(&gate, &opened).await;
-    for delivery in host.deliveries() {
-        host.deliver(&gate, &delivery).await;
-    }
-    assert_eq!(host.run(&gate).await, Ended::Quiet);
-    host.assert_reviewed_once("A, B, A").await;
-}
-
-#[tokio::test]
-async fn ten_pushes_in_a_row_are_one_review() {
-    let host = Host::new(TWO_DEFECTS);
-    let gate = Arc::new(Gate::open());
-    for step in 0..10 {
-        if step > 0 {
-            host.push(
-                &format!("step {step}"),
-                &[("c/extra.txt", &format!("{step}\n"))],
-            );
-        }
-        for delivery in host.deliveries() {
-            host.deliver(&gate, &delivery).await;
-        }
-        host.advance(Duration::from_secs(1));
-    }
-    assert_eq!(host.run(&gate).await, Ended::Quiet);
-    host.assert_reviewed_once("burst").await;
-    let reviews = host.sim.github().reviews(REPO, host.pr).unwrap();
-    assert_eq!(reviews.len(), 1, "{reviews:#?}");
-}
-
-#[tokio::test]
-async fn a_head_that_moves_after_the_snapshot_is_never_posted() {
-    let host = Host::new(TWO_DEFECTS);
-    let gate = Arc::new(Gate::open());
-    let first = host.key(0).id();
-    host.deliver(&gate, &host.deliveries()[0]).await;
-    while host.ledger_state(&first).await != Some(JobState::Collected) {
-        host.one_step(&gate).await;
-    }
-    host.push("moved on", &[("c/extra.txt", "moved\n")]);
-    assert_eq!(host.run(&gate).await, Ended::Quiet);
-    assert_eq!(host.ledger_state(&first).await, Some(JobState::Superseded));
-    host.assert_reviewed_once("head moved between snapshot and posting")
-        .await;
 }

@@ -60,39 +60,3 @@ async fn a_refused_anchor_ends_in_one_review_with_everything_in_its_body() {
     assert!(reviews[0].comments.is_empty());
     assert!(reviews[0].body.contains("Pay.java"), "{}", reviews[0].body);
 }
-
-#[tokio::test]
-async fn a_review_whose_answer_is_lost_is_not_posted_twice() {
-    for fault in [Fault::DropAfterEffect, Fault::LandLater { calls: 2 }] {
-        let host = Host::new(TWO_DEFECTS);
-        let name = format!("{fault:?}");
-        host.sim.github().faults().on(
-            "POST /repos/{owner}/{repo}/pulls/{number}/reviews",
-            1,
-            fault,
-        );
-        reviewed(&host).await;
-        host.assert_reviewed_once(&name).await;
-        assert_eq!(
-            host.sim
-                .github()
-                .reviews(crate::support::REPO, host.pr)
-                .unwrap()
-                .len(),
-            1,
-            "{name}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_token_that_may_not_write_ends_the_job_and_says_so() {
-    let host = Host::without_write_permission(TWO_DEFECTS);
-    reviewed(&host).await;
-    let job = host.job().await.unwrap();
-    assert_eq!(job.state, mirilla_domain::job::JobState::Failed);
-    assert_eq!(
-        job.end_reason,
-        Some(mirilla_domain::code::EndReason::WriteForbidden)
-    );
-}

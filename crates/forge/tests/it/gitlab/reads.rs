@@ -318,6 +318,9 @@ async fn settings_and_rules_are_read_at_one_commit() {
             matches!(nowhere, Err(ForgeError::NotFound { .. })),
             "{nowhere:?}"
         );
+        let nothing = "0".repeat(40);
+        let gone = reader.files(&repo(), &nothing, TRUSTED_PATHS).await;
+        assert!(matches!(gone, Err(ForgeError::NotFound { .. })), "{gone:?}");
         lab.sim.finish().unwrap();
     }
 }

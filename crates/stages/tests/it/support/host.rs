@@ -272,12 +272,8 @@ impl Host {
         seen.iter().filter_map(of).collect()
     }
 
-    /// The same, but the installation did not grant writing.
-    pub(crate) fn without_write_permission(story: Story) -> Self {
-        Self::without_write_permission_at(Place::Github, story)
-    }
-
-    /// The same on a forge of choice: a GitLab token that only reads.
+    /// The same on a forge of choice, but the host may not write: the installation did not grant it, or the
+    /// token only reads.
     pub(crate) fn without_write_permission_at(place: Place, story: Story) -> Self {
         let mut host = Self::at(place, story);
         match place {
