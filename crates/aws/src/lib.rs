@@ -13,7 +13,7 @@
 //! | `Artifacts` | [`SignedArtifacts`] | nothing: what signed addresses in a message allow |
 //! | `MintTokens` | [`MinterFunction`] | nothing: a token for a job, from the stage's minter |
 //! | `AskDeliveries` | [`DeliveriesFunction`] | nothing: the App's record of webhooks, through its minter |
-//! | `WebhookSecrets` | [`StoredWebhookSecrets`] | the webhook secret, present and previous |
+//! | `WebhookSecrets` | [`StoredWebhookSecrets`] | what webhooks are believed by, present and previous |
 //!
 //! All tables have the string hash key `pk` and the expiry attribute `expires_at` (epoch seconds). A
 //! row past its expiry is no longer there to a reader, whether DynamoDB has removed it yet or not.
@@ -49,5 +49,5 @@ pub use ledger::DynamoLedger;
 pub use meter::DynamoMeter;
 pub use minter::MinterFunction;
 pub use queue::{OwnQueue, QueueUrls, SqsQueues};
-pub use secrets::{SecretError, SecretStore, StoredWebhookSecrets};
+pub use secrets::{HookNames, SecretError, SecretStore, StoredWebhookSecrets};
 pub use signed::{BucketClient, SignedArtifacts, SignedError};

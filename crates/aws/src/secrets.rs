@@ -1,4 +1,4 @@
-//! Secrets Manager: plain secrets, and the webhook secret with the one before it.
+//! Secrets Manager: plain secrets, and those of webhooks with the ones before them.
 //!
 //! **Invariant:** a secret that is not filled in is an error, never an empty secret.
 
@@ -12,7 +12,7 @@ use aws_sdk_secretsmanager::operation::get_secret_value::{
     GetSecretValueError, GetSecretValueOutput,
 };
 use mirilla_domain::ids::Timestamp;
-use mirilla_domain::webhook::{HookSecrets, PreviousSecret, Secrets, WebhookSecret};
+use mirilla_domain::webhook::{GitlabSecrets, HookSecrets, PreviousSecret, Secrets, WebhookSecret};
 use mirilla_ports::{Clock, SecretsError, WebhookSecrets};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -26,8 +26,8 @@ const PREVIOUS: &str = "AWSPREVIOUS";
 pub enum SecretError {
     /// It has no value yet.
     #[error(
-        "the secret `{name}` is not filled in yet: run `mirilla app create --stack <stack>`, or put \
-         the value there yourself"
+        "the secret `{name}` is not filled in yet: `mirilla app create --stack <stack>` fills what is a \
+         GitHub App's, `mirilla secret set` everything else"
     )]
     Empty {
         /// The secret, as the operator names it.
@@ -140,13 +140,30 @@ fn filled(output: GetSecretValueOutput) -> Option<Version> {
     })
 }
 
-/// The webhook secret of one App: the present one and, while it counts, the one before.
+/// Where what webhooks are believed by is kept: names or ARNs of secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookNames {
+    /// GitHub's.
+    Github {
+        /// What its signatures are made with.
+        secret: String,
+    },
+    /// GitLab's.
+    Gitlab {
+        /// What comes in `X-Gitlab-Token`.
+        token: String,
+        /// What `webhook-signature` is made with, where an operator may keep one; one that is not filled in is none.
+        signing: Option<String>,
+    },
+}
+
+/// What webhooks are believed by: the present secrets and, while they count, the ones before.
 ///
-/// The previous version is asked for only while the present one is younger than `grace`: after that
-/// it would not count, so in the long run a start costs one call.
+/// A previous version is asked for only while the present one is younger than `grace`: after that
+/// it would not count, so in the long run a start costs one call for each secret.
 pub struct StoredWebhookSecrets {
     store: SecretStore,
-    name: String,
+    names: HookNames,
     grace: Duration,
     clock: Arc<dyn Clock>,
 }
@@ -154,64 +171,99 @@ pub struct StoredWebhookSecrets {
 impl fmt::Debug for StoredWebhookSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredWebhookSecrets")
-            .field("name", &self.name)
+            .field("names", &self.names)
             .field("grace", &self.grace)
             .finish_non_exhaustive()
     }
 }
 
+/// How a stored text is read as a secret.
+type Parse = fn(&str) -> Result<WebhookSecret, Source>;
+
+fn text(text: &str) -> Result<WebhookSecret, Source> {
+    Ok(WebhookSecret::parse(text)?)
+}
+
+fn signing_token(text: &str) -> Result<WebhookSecret, Source> {
+    Ok(WebhookSecret::parse_signing_token(text)?)
+}
+
 impl StoredWebhookSecrets {
-    /// Takes the secret's name or ARN, and how long its previous version counts.
+    /// Takes what the secrets are called, and how long their previous versions count.
     pub fn new(
         store: SecretStore,
-        name: impl Into<String>,
+        names: HookNames,
         grace: Duration,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             store,
-            name: name.into(),
+            names,
             grace,
             clock,
         }
     }
 
-    async fn read(&self) -> Result<Secrets, Source> {
-        let empty = || SecretError::Empty {
-            name: self.name.clone(),
+    async fn read(&self) -> Result<HookSecrets, SecretsError> {
+        match &self.names {
+            HookNames::Github { secret } => Ok(self.required(secret).await?.into()),
+            HookNames::Gitlab { token, signing } => {
+                let token = self.required(token).await?;
+                let signing = match signing {
+                    Some(name) => self.one(name, signing_token).await.map_err(at(name))?,
+                    None => None,
+                };
+                Ok(GitlabSecrets::with_token(token, signing).into())
+            }
+        }
+    }
+
+    async fn required(&self, name: &str) -> Result<Secrets, SecretsError> {
+        let read = async {
+            let empty = || SecretError::Empty {
+                name: name.to_owned(),
+            };
+            Ok::<_, Source>(self.one(name, text).await?.ok_or_else(empty)?)
         };
-        let current = self.store.version(&self.name, CURRENT).await?;
-        let current = current.ok_or_else(empty)?;
+        read.await.map_err(at(name))
+    }
+
+    async fn one(&self, name: &str, parse: Parse) -> Result<Option<Secrets>, Source> {
+        let Some(current) = self.store.version(name, CURRENT).await? else {
+            return Ok(None);
+        };
         let replaced_at = current.created_at;
         let previous = if self.clock.now().since(replaced_at) < self.grace {
-            self.store.version(&self.name, PREVIOUS).await?
+            self.store.version(name, PREVIOUS).await?
         } else {
             None
         };
         let previous = previous
             .map(|version| {
-                let secret = WebhookSecret::parse(version.text.expose_secret())?;
+                let secret = parse(version.text.expose_secret())?;
                 Ok::<_, Source>(PreviousSecret {
                     secret,
                     replaced_at,
                 })
             })
             .transpose()?;
-        Ok(Secrets {
-            current: WebhookSecret::parse(current.text.expose_secret())?,
+        Ok(Some(Secrets {
+            current: parse(current.text.expose_secret())?,
             previous,
             grace: self.grace,
-        })
+        }))
     }
+}
+
+/// Says which secret could not be read.
+fn at(name: &str) -> impl FnOnce(Source) -> SecretsError {
+    let place = format!("the secret `{name}`");
+    |source| SecretsError { place, source }
 }
 
 #[async_trait]
 impl WebhookSecrets for StoredWebhookSecrets {
     async fn fetch(&self) -> Result<HookSecrets, SecretsError> {
-        let read = self.read().await;
-        read.map(HookSecrets::from).map_err(|source| SecretsError {
-            place: format!("the secret `{}`", self.name),
-            source,
-        })
+        self.read().await
     }
 }

@@ -113,6 +113,13 @@ async fn stack(name: &str) -> Result<Stack> {
             );
         }
     }
+    if stack.gitlab_url().is_some() {
+        return Err(Failure::new(format!(
+            "the stack `{name}` serves GitLab, which has no Apps"
+        ))
+        .hint("fill its tokens: mirilla secret set read-token|write-token")
+        .into());
+    }
     if !stack.uses_app() {
         return Err(Failure::new(format!(
             "the stack `{name}` reaches GitHub with plain tokens, not as an App"

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand, ValueEnum};
+use mirilla_domain::webhook::WebhookSecret;
 use mirilla_stack::{Output, Session, Stack};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -45,12 +46,14 @@ pub(crate) struct Set {
 pub(crate) enum Name {
     /// The model provider's key.
     ModelKey,
-    /// A token that may read contents and pull requests, where no App is used.
+    /// A token that may read contents and pull requests, where no App is used; on GitLab one of scope `read_api`.
     ReadToken,
-    /// A token that may write pull request reviews, where no App is used.
+    /// A token that may write pull request reviews, where no App is used; on GitLab one of scope `api`.
     WriteToken,
     /// A token that may push, of the account that writes, where no App is used and threads are resolved.
     ResolveToken,
+    /// What GitLab signs webhooks with, as it shows it once.
+    SigningToken,
 }
 
 impl Name {
@@ -60,6 +63,7 @@ impl Name {
             Self::ReadToken => Output::ReadToken,
             Self::WriteToken => Output::WriteToken,
             Self::ResolveToken => Output::ResolveToken,
+            Self::SigningToken => Output::SigningToken,
         }
     }
 
@@ -68,6 +72,7 @@ impl Name {
             Self::ModelKey => "the reviewer",
             Self::ReadToken => "the collector",
             Self::WriteToken | Self::ResolveToken => "the poster",
+            Self::SigningToken => "intake",
         }
     }
 }
@@ -94,10 +99,14 @@ async fn set(arguments: &Set) -> Result<ExitCode> {
             stack.name(),
             which.what()
         ))
-        .hint("tokens are used where the stack was deployed with GitHubAuth=token, and the one that resolves threads with ResolveThreads=true")
+        .hint("tokens are used where the stack was deployed with GitHubAuth=token or GitLabUrl, the one that resolves threads with ResolveThreads=true on GitHub, and a signing token on GitLab")
         .into());
     }
     let value = checked(&read(which.what())?, which.what())?;
+    if which == Output::SigningToken {
+        WebhookSecret::parse_signing_token(value.expose_secret())
+            .map_err(|error| Failure::usage(error.to_string()))?;
+    }
     stack
         .put_secret(which, &value)
         .await

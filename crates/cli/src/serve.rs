@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use mirilla_domain::forge_place::ForgePlace;
 use mirilla_domain::signal::{About, Signal};
 use mirilla_local::{DataDir, FindingsEvents, LocalLedger, LocalMeter, LocalQueue};
 use mirilla_ports::message::Message;
@@ -30,8 +31,8 @@ use mirilla_telemetry::Telemetry;
 use tokio::sync::watch;
 
 use crate::settings::{
-    AppSettings, CollectorSettings, Credentials, ForgeAccess, HostSettings, IntakeChildSettings,
-    PosterSettings, Secret, SweeperSettings, TokenFrom,
+    AppSettings, CollectorSettings, Credentials, HostSettings, IntakeChildSettings, PosterSettings,
+    Secret, SweeperSettings, TokenFrom,
 };
 use mirilla_ports::tokens::{MintRequest, NoToken};
 use mirilla_stages::mint::{self, Reach};
@@ -65,7 +66,7 @@ pub(crate) async fn run(
 
     let minting = async {
         match (&settings.credentials, &settings.forge) {
-            (Credentials::App { id, key }, ForgeAccess::Github(github)) => {
+            (Credentials::App { id, key }, ForgePlace::Github(github)) => {
                 let app = AppSettings {
                     github: github.clone(),
                     app_id: id.clone(),
@@ -231,10 +232,7 @@ impl Host<'_> {
             allowed_accounts: self.settings.allowed_accounts.clone(),
             hooks: self.settings.hooks.clone(),
             listen_beyond_loopback: self.settings.listen_beyond_loopback,
-            enterprise: match &self.settings.forge {
-                ForgeAccess::Github(github) => github.api_url.host_str() != Some("api.github.com"),
-                ForgeAccess::Gitlab { .. } => true,
-            },
+            grace: self.settings.forge.webhook_grace(),
             timings: self.settings.timings,
         })
     }
@@ -409,10 +407,7 @@ pub(crate) fn command(
             Ok::<(), anyhow::Error>(())
         };
         let model = settings.model.is_some();
-        let forge = match &settings.forge {
-            ForgeAccess::Github(_) => "github",
-            ForgeAccess::Gitlab { .. } => "gitlab",
-        };
+        let forge = settings.forge.forge();
         let serving = run(&settings, &program, stopped, telemetry, |address| {
             crate::output::note(&format!(
                 "mirilla listens on http://{address}/webhooks/{forge}"

@@ -17,6 +17,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mirilla_domain::forge_place::ForgePlace;
 use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -25,9 +26,7 @@ pub(crate) use children::{
     AppSettings, CollectorSettings, IntakeChildSettings, MinterSettings, PosterSettings,
     ReviewerSettings, SweeperSettings,
 };
-pub(crate) use forge::{
-    Credentials, ForgeAccess, GithubAccess, HookSettings, TokenFrom, WebhookSecrets,
-};
+pub(crate) use forge::{Credentials, HookSettings, TokenFrom, WebhookSecrets};
 pub(crate) use provider::{ModelAccess, Provider};
 pub(crate) use timings::Timings;
 use timings::days;
@@ -248,7 +247,7 @@ pub(crate) struct HostSettings {
     /// What webhooks are believed by.
     pub(crate) hooks: HookSettings,
     /// How the forge is reached.
-    pub(crate) forge: ForgeAccess,
+    pub(crate) forge: ForgePlace,
     /// With which rights.
     pub(crate) credentials: Credentials,
     /// Whether threads of ours whose finding is gone are resolved.

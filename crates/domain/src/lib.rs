@@ -23,6 +23,7 @@ pub mod eval;
 pub mod export;
 pub mod eyes;
 pub mod fingerprint;
+pub mod forge_place;
 pub mod gate;
 pub mod ids;
 pub mod job;

@@ -1,11 +1,14 @@
 //! The one forge of a deployment, whichever it is.
 
+use std::sync::Arc;
+
+use mirilla_domain::forge_place::ForgePlace;
 use mirilla_domain::ids::{Forge, PrNumber, RepoName};
 use mirilla_domain::snapshot::PullRequest;
-use mirilla_ports::{ForgeChecks, ForgeError, ForgeRead, ForgeResolve, ForgeWrite};
+use mirilla_ports::{Clock, Entropy, ForgeChecks, ForgeError, ForgeRead, ForgeResolve, ForgeWrite};
 
-use crate::github::{self, GithubReader, GithubResolver, GithubWriter};
-use crate::gitlab::{self, GitlabReader, GitlabWriter};
+use crate::github::{self, GithubReader, GithubResolver, GithubSettingsError, GithubWriter};
+use crate::gitlab::{self, GitlabReader, GitlabSettingsError, GitlabWriter};
 use crate::{JobTokens, ResolveTokens};
 
 /// The operator's forge.
@@ -15,6 +18,18 @@ pub enum Access {
     Github(github::Access),
     /// GitLab.
     Gitlab(gitlab::Access),
+}
+
+/// The operator's forge cannot be called as it was said.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// GitHub.
+    #[error(transparent)]
+    Github(#[from] GithubSettingsError),
+    /// GitLab.
+    #[error(transparent)]
+    Gitlab(#[from] GitlabSettingsError),
 }
 
 /// The half that reads, for one job.
@@ -27,15 +42,36 @@ pub enum Reader {
 }
 
 /// The half that writes, for one job.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Writer {
     /// GitHub's.
-    Github(GithubWriter),
+    Github {
+        /// What writes.
+        half: GithubWriter,
+        /// What resolves threads, with a token of its own that may push; nothing unless the operator opted in.
+        resolver: Option<GithubResolver>,
+    },
     /// GitLab's.
     Gitlab(GitlabWriter),
 }
 
 impl Access {
+    /// Prepares what calls the operator's forge, and no other host.
+    pub fn of_operator(
+        place: &ForgePlace,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, PlaceError> {
+        Ok(match place {
+            ForgePlace::Github(place) => {
+                Self::Github(github::Access::of_operator(place, clock, entropy)?)
+            }
+            ForgePlace::Gitlab(place) => {
+                Self::Gitlab(gitlab::Access::of_operator(place, clock, entropy)?)
+            }
+        })
+    }
+
     /// Returns which kind of forge it is.
     pub const fn forge(&self) -> Forge {
         match self {
@@ -52,20 +88,15 @@ impl Access {
         }
     }
 
-    /// Returns the writing half for one job.
-    pub fn writer(&self, tokens: JobTokens) -> Writer {
+    /// Returns the writing half for one job; where the operator opted into it, with the tokens that resolve threads
+    /// on GitHub. GitLab wants no others for that: whoever may comment may resolve.
+    pub fn writer(&self, tokens: JobTokens, resolve: Option<ResolveTokens>) -> Writer {
         match self {
-            Self::Github(access) => Writer::Github(access.writer(tokens)),
+            Self::Github(access) => Writer::Github {
+                half: access.writer(tokens),
+                resolver: resolve.map(|tokens| access.resolver(tokens)),
+            },
             Self::Gitlab(access) => Writer::Gitlab(access.writer(tokens)),
-        }
-    }
-
-    /// Returns what resolves threads for one job with tokens of its own; nothing on GitLab, where whoever writes
-    /// may resolve.
-    pub fn resolver(&self, tokens: ResolveTokens) -> Option<GithubResolver> {
-        match self {
-            Self::Github(access) => Some(access.resolver(tokens)),
-            Self::Gitlab(_) => None,
         }
     }
 }
@@ -96,7 +127,7 @@ impl Writer {
     /// Returns what reads with the writer's own token.
     pub fn read(&self) -> &dyn ForgeRead {
         match self {
-            Self::Github(writer) => writer.reader(),
+            Self::Github { half, .. } => half.reader(),
             Self::Gitlab(writer) => writer.reader(),
         }
     }
@@ -104,7 +135,7 @@ impl Writer {
     /// Returns it as the stages know it.
     pub fn write(&self) -> &dyn ForgeWrite {
         match self {
-            Self::Github(writer) => writer,
+            Self::Github { half, .. } => half,
             Self::Gitlab(writer) => writer,
         }
     }
@@ -112,16 +143,18 @@ impl Writer {
     /// Returns what writes checks.
     pub fn checks(&self) -> &dyn ForgeChecks {
         match self {
-            Self::Github(writer) => writer,
+            Self::Github { half, .. } => half,
             Self::Gitlab(writer) => writer,
         }
     }
 
-    /// Returns what resolves threads with the writer's own token: GitLab lets whoever may comment resolve, and GitHub
-    /// wants a token that may push ([`Access::resolver`]).
+    /// Returns what resolves threads, if anything may.
     pub fn resolves(&self) -> Option<&dyn ForgeResolve> {
         match self {
-            Self::Github(_) => None,
+            Self::Github { resolver, .. } => match resolver {
+                Some(resolver) => Some(resolver),
+                None => None,
+            },
             Self::Gitlab(writer) => Some(writer),
         }
     }

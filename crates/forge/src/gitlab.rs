@@ -33,7 +33,7 @@ pub use access::Access;
 pub use identity::Identity;
 pub use project_facts::{ProjectFacts, Role};
 pub use reader::GitlabReader;
-pub use settings::{GitlabSettings, GitlabSettingsError};
+pub use settings::GitlabSettingsError;
 pub use token_facts::TokenFacts;
 pub use version::{Features, Version};
 pub use writer::GitlabWriter;

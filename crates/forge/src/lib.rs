@@ -24,7 +24,7 @@ mod section;
 pub mod token;
 mod trusted;
 
-pub use access::{Access, Reader, Writer};
+pub use access::{Access, PlaceError, Reader, Writer};
 pub use error::ApiError;
 pub use gate::WriteGate;
 pub use job_tokens::{JobTokens, ResolveTokens, TokensFrom};

@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use mirilla_domain::forge_place::{
+    ForgePlace, GITHUB_API_URL, GITHUB_COM_API, GITLAB_URL, GithubPlace, GitlabPlace,
+};
 use mirilla_domain::job::Debounce;
 use mirilla_domain::redact;
 use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 
-/// The REST base URL of github.com.
-const GITHUB_COM: &str = "https://api.github.com";
+/// The variable with certificates of authorities of the operator's own.
+const FORGE_CA_PEM: &str = "MIRILLA_FORGE_CA_PEM";
 
 /// The environment as a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -106,24 +109,13 @@ fn is_lambdas_own(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name)
 }
 
-/// How GitHub is reached; all of it the operator's.
+/// Where a function's tokens come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GithubPlace {
-    /// The REST base URL.
-    pub api_url: String,
-    /// Hosts that archives may be fetched from; empty: those that belong to the base URL.
-    pub archive_hosts: Vec<String>,
-    /// Certificates to trust beside the compiled-in roots, as PEM.
-    pub ca_pem: Option<String>,
-    /// The login that our own comments carry; `None`: the forge is asked.
-    pub login: Option<String>,
-}
-
-impl GithubPlace {
-    /// Returns whether it is an Enterprise Server.
-    pub fn is_enterprise(&self) -> bool {
-        self.api_url.trim_end_matches('/') != GITHUB_COM
-    }
+pub enum TokenPlace {
+    /// A minter, which makes one for each job: the function's name.
+    Minter(String),
+    /// The operator: the secret's name.
+    Secret(String),
 }
 
 /// Everything that is wrong with an environment.
@@ -214,17 +206,45 @@ impl<'a> Settings<'a> {
         })
     }
 
-    /// Returns how GitHub is reached.
-    pub fn github(&mut self) -> GithubPlace {
+    /// Returns where the forge is: GitLab if its address is set, else GitHub.
+    pub fn forge(&self) -> ForgePlace {
+        match self.optional(GITLAB_URL) {
+            Some(url) => ForgePlace::Gitlab(GitlabPlace {
+                url,
+                extra_ca_pem: self.optional(FORGE_CA_PEM),
+            }),
+            None => ForgePlace::Github(self.github()),
+        }
+    }
+
+    /// Returns where GitHub is.
+    pub fn github(&self) -> GithubPlace {
         let slug = self.optional("MIRILLA_GITHUB_APP_SLUG");
         GithubPlace {
             api_url: self
-                .optional("MIRILLA_GITHUB_API_URL")
-                .unwrap_or_else(|| GITHUB_COM.to_owned()),
+                .optional(GITHUB_API_URL)
+                .unwrap_or_else(|| GITHUB_COM_API.to_owned()),
             archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
-            ca_pem: self.optional("MIRILLA_GITHUB_CA_PEM"),
+            extra_ca_pem: self.optional(FORGE_CA_PEM),
             login: slug.map(|slug| format!("{slug}[bot]")),
         }
+    }
+
+    /// Returns where tokens come from: the minter that one variable names, or else the secret that another does.
+    pub fn tokens(&self, minter: &str, secret: &str) -> Option<TokenPlace> {
+        let minter = self.optional(minter).map(TokenPlace::Minter);
+        minter.or_else(|| self.optional(secret).map(TokenPlace::Secret))
+    }
+
+    /// Returns the same where there must be one.
+    pub fn required_tokens(&mut self, minter: &str, secret: &str) -> TokenPlace {
+        self.tokens(minter, secret).unwrap_or_else(|| {
+            self.problem(
+                minter,
+                &format!("and {secret} are both missing: the template sets one"),
+            );
+            TokenPlace::Secret(String::new())
+        })
     }
 
     /// Returns how long pushes wait.
@@ -327,6 +347,57 @@ mod tests {
             let problems = read(text).unwrap_err().to_string();
             assert!(problems.contains("MIRILLA_DEBOUNCE_SECONDS"), "{problems}");
         }
+    }
+
+    #[test]
+    fn whoever_names_a_gitlab_has_it_served() {
+        let ca = ("MIRILLA_FORGE_CA_PEM", "made-up");
+        let github = ("MIRILLA_GITHUB_API_URL", "https://git.corp.test/api/v3");
+        let gitlab = ("MIRILLA_GITLAB_URL", "https://gitlab.corp.test");
+        let place = |pairs: &[(&str, &str)]| Settings::of(&environment(pairs)).forge();
+        let extra_ca_pem = Some("made-up".to_owned());
+        assert_eq!(
+            place(&[gitlab, ca]),
+            ForgePlace::Gitlab(GitlabPlace {
+                url: gitlab.1.to_owned(),
+                extra_ca_pem: extra_ca_pem.clone(),
+            })
+        );
+        assert_eq!(
+            place(&[github, ca, ("MIRILLA_GITLAB_URL", " ")]),
+            ForgePlace::Github(GithubPlace {
+                api_url: github.1.to_owned(),
+                archive_hosts: Vec::new(),
+                extra_ca_pem,
+                login: None,
+            })
+        );
+    }
+
+    #[test]
+    fn tokens_are_minted_or_kept_and_neither_is_a_problem() {
+        let read = |pairs: &[(&str, &str)]| {
+            let environment = environment(pairs);
+            let mut settings = Settings::of(&environment);
+            let place =
+                settings.required_tokens("MIRILLA_MINTER_FUNCTION", "MIRILLA_READ_TOKEN_ARN");
+            settings.finish(place)
+        };
+        let minter = ("MIRILLA_MINTER_FUNCTION", "minter-read");
+        let secret = ("MIRILLA_READ_TOKEN_ARN", "read-token");
+        assert_eq!(
+            read(&[minter, secret]),
+            Ok(TokenPlace::Minter("minter-read".to_owned()))
+        );
+        assert_eq!(
+            read(&[secret]),
+            Ok(TokenPlace::Secret("read-token".to_owned()))
+        );
+        let problems = read(&[]).unwrap_err().to_string();
+        assert!(
+            problems.contains(minter.0) && problems.contains(secret.0),
+            "{problems}"
+        );
     }
 
     #[test]

@@ -10,5 +10,5 @@ pub mod environment;
 pub mod findings_event;
 mod start;
 
-pub use environment::{Environment, GithubPlace, Problems, Settings};
+pub use environment::{Environment, Problems, Settings, TokenPlace};
 pub use start::{ServeError, serve, start};

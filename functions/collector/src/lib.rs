@@ -1,15 +1,14 @@
 //! Takes snapshots on AWS: a read token per job, the ledger, heads, artifacts and the next queues.
 //!
 //! **Invariant:** no model here, and no key of the App: tokens come from `minter-read`, one for each
-//! job, or are the operator's own.
+//! job, or are the operator's own; GitLab has no App.
 
 use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::LambdaEvent;
 use mirilla_domain::ids::Timestamp;
-use mirilla_forge::github::Access;
-use mirilla_forge::{JobTokens, TokensFrom};
+use mirilla_forge::{Access, JobTokens, TokensFrom};
 use mirilla_lambda::batch::{self, Batch, Received};
 use mirilla_ports::message::Message;
 use mirilla_ports::{
@@ -34,8 +33,8 @@ pub struct State {
     pub queue: Arc<dyn QueueSend>,
     /// Its own queue.
     pub put_back: Arc<dyn PutBack>,
-    /// GitHub.
-    pub github: Access,
+    /// The forge.
+    pub forge: Access,
     /// Where tokens come from.
     pub tokens: TokensFrom,
     /// The operator's decisions.
@@ -72,14 +71,14 @@ pub async fn handle(state: &State, event: LambdaEvent<SqsEvent>) -> SqsBatchResp
 async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     let message = received.message;
     let tokens = JobTokens::of(state.tokens.clone(), &message);
-    let forge = state.github.reader(tokens);
+    let forge = state.forge.reader(tokens);
     let ports = CollectPorts {
         ledger: &*state.ledger,
         heads: &*state.heads,
         artifacts: &*state.artifacts,
         grants: &*state.grants,
         queue: &*state.queue,
-        forge: &forge,
+        forge: forge.as_port(),
         clock: &*state.clock,
         entropy: &*state.entropy,
     };

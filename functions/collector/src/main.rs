@@ -10,9 +10,8 @@ use mirilla_aws::{
     S3Artifacts, SecretStore, SqsQueues,
 };
 use mirilla_collector::{State, handle};
-use mirilla_forge::TokensFrom;
-use mirilla_forge::github::{Access, GithubSettings};
-use mirilla_lambda::{Environment, Settings};
+use mirilla_forge::{Access, TokensFrom};
+use mirilla_lambda::{Environment, Settings, TokenPlace};
 use mirilla_ports::Clock;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::collect::CollectSettings;
@@ -37,27 +36,27 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         post: Some(settings.required("MIRILLA_POST_QUEUE_URL")),
     };
     let policy = settings.policy();
-    let place = settings.github();
-    let minter = settings.optional("MIRILLA_MINTER_FUNCTION");
-    let token = settings.optional("MIRILLA_GITHUB_READ_TOKEN_ARN");
+    let place = settings.forge();
+    let tokens = settings.required_tokens("MIRILLA_MINTER_FUNCTION", "MIRILLA_READ_TOKEN_ARN");
     settings.finish(())?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy = Arc::new(OsEntropy::open()?);
     let aws = Aws::connect(CredentialSource::Environment).await?;
-    let tokens = match (minter, token) {
-        (Some(function), _) => {
+    let tokens = match tokens {
+        TokenPlace::Minter(function) => {
             TokensFrom::Minter(Arc::new(MinterFunction::new(aws.lambda(), function)))
         }
-        (None, Some(secret)) => {
+        TokenPlace::Secret(secret) => {
             TokensFrom::Fixed(SecretStore::new(aws.secrets()).text(&secret).await?)
         }
-        (None, None) => anyhow::bail!(
-            "neither MIRILLA_MINTER_FUNCTION nor MIRILLA_GITHUB_READ_TOKEN_ARN is set: the template sets one"
-        ),
     };
-    let github = GithubSettings::of_operator(&place.api_url, place.archive_hosts, place.ca_pem)
-        .context("MIRILLA_GITHUB_API_URL cannot be used")?;
+    let forge = Access::of_operator(
+        &place,
+        Arc::clone(&clock),
+        Arc::<OsEntropy>::clone(&entropy),
+    )
+    .with_context(|| format!("{} cannot be used", place.variable()))?;
     let artifacts = Arc::new(S3Artifacts::new(aws.s3(), bucket, Arc::clone(&clock)));
     let queues = SqsQueues::new(aws.sqs(), urls);
     let state = State {
@@ -71,12 +70,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         grants: artifacts,
         queue: Arc::new(queues.clone()),
         put_back: Arc::new(OwnQueue::new(queues, QueueName::Collect)),
-        github: Access::new(
-            github,
-            place.login,
-            Arc::clone(&clock),
-            Arc::<OsEntropy>::clone(&entropy),
-        )?,
+        forge,
         tokens,
         settings: CollectSettings {
             keep_archive: true,

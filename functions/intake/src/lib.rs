@@ -3,7 +3,7 @@
 //! | request | answer |
 //! | --- | --- |
 //! | `POST /webhooks/github` | see [`mirilla_stages::intake`] |
-//! | `POST /webhooks/gitlab` | `404` until GitLab is served |
+//! | `POST /webhooks/gitlab` | the same; of the two the one that is not served is `404` |
 //! | anything else | `404` |
 //!
 //! **Invariant:** no token of a forge here, and no forge is called.
@@ -64,9 +64,11 @@ pub async fn handle(state: &State, request: Request) -> Response<Body> {
 
 async fn answer(state: &State, request: Request) -> IntakeAnswer {
     let (parts, body) = request.into_parts();
-    if parts.method != Method::POST || parts.uri.path() != "/webhooks/github" {
-        return IntakeAnswer::not_found();
-    }
+    let forge = match (&parts.method, parts.uri.path()) {
+        (&Method::POST, "/webhooks/github") => Forge::Github,
+        (&Method::POST, "/webhooks/gitlab") => Forge::Gitlab,
+        _ => return IntakeAnswer::not_found(),
+    };
     let headers = parts.headers.iter().map(|(name, value)| {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         (name.as_str(), value)
@@ -83,7 +85,7 @@ async fn answer(state: &State, request: Request) -> IntakeAnswer {
         clock: &*state.clock,
     };
     // The front door's base64 is undone already.
-    match IncomingWebhook::from_parts(Forge::Github, headers, bytes, false) {
+    match IncomingWebhook::from_parts(forge, headers, bytes, false) {
         Ok(webhook) => intake(ports, &state.settings, &webhook).await,
         Err(error) => IntakeAnswer::from(&error),
     }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use lambda_http::service_fn;
 use mirilla_aws::{
-    Aws, CredentialSource, DynamoLedger, QueueUrls, SecretStore, SqsQueues, StoredWebhookSecrets,
+    Aws, CredentialSource, DynamoLedger, HookNames, QueueUrls, SecretStore, SqsQueues,
+    StoredWebhookSecrets,
 };
-use mirilla_domain::webhook::{GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM};
+use mirilla_domain::ids::Forge;
 use mirilla_intake::{State, handle};
 use mirilla_lambda::{Environment, Settings};
 use mirilla_ports::Clock;
@@ -31,11 +32,8 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     };
     let accounts = settings.list("MIRILLA_ALLOWED_ACCOUNTS");
     let debounce = settings.debounce();
-    let grace = if settings.github().is_enterprise() {
-        GRACE_ENTERPRISE_SERVER
-    } else {
-        GRACE_GITHUB_COM
-    };
+    let place = settings.forge();
+    let signing = settings.optional("MIRILLA_SIGNING_TOKEN_ARN");
     settings.finish(())?;
     let mut stage = IntakeSettings::new(accounts.iter().map(String::as_str))?;
     stage.debounce = debounce;
@@ -44,8 +42,14 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     let aws = Aws::connect(CredentialSource::Environment).await?;
     let secrets = StoredWebhookSecrets::new(
         SecretStore::new(aws.secrets()),
-        secret,
-        grace,
+        match place.forge() {
+            Forge::Github => HookNames::Github { secret },
+            Forge::Gitlab => HookNames::Gitlab {
+                token: secret,
+                signing,
+            },
+        },
+        place.webhook_grace(),
         Arc::clone(&clock),
     );
     let state = Arc::new(State {

@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use lambda_runtime::LambdaEvent;
 use mirilla_aws::{Aws, CredentialSource, DynamoLedger, KmsSigner, SecretStore};
-use mirilla_forge::github::{Access, AppAuth, GithubSettings, SignRs256};
+use mirilla_domain::forge_place::GITHUB_API_URL;
+use mirilla_forge::github::{Access, AppAuth, SignRs256};
 use mirilla_forge::token::BoxError;
 use mirilla_lambda::{Environment, Settings};
 use mirilla_minter::{State, Work, handle};
@@ -68,14 +69,9 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     let app: App = serde_json::from_str(app.expose_secret())
         .context("the App's description cannot be read: run `mirilla app create` again")?;
     let signer = Arc::new(Kms(KmsSigner::new(aws.kms(), key)));
-    let github = GithubSettings::of_operator(&place.api_url, place.archive_hosts, place.ca_pem)
-        .context("MIRILLA_GITHUB_API_URL cannot be used")?;
-    let access = Access::new(
-        github,
-        place.login,
-        Arc::clone(&clock),
-        Arc::new(OsEntropy::open()?),
-    )?;
+    let entropy = Arc::new(OsEntropy::open()?);
+    let access = Access::of_operator(&place, Arc::clone(&clock), entropy)
+        .with_context(|| format!("{GITHUB_API_URL} cannot be used"))?;
     let minter = access.minter(AppAuth::with_signer(app.client_id, signer));
     let work = match stage {
         Stage::Tokens(reach) => Work::Tokens {

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use lambda_runtime::LambdaEvent;
 use mirilla_domain::ids::Timestamp;
-use mirilla_forge::github::Access;
-use mirilla_forge::{JobTokens, ResolveTokens, TokensFrom};
+use mirilla_forge::{Access, JobTokens, ResolveTokens, TokensFrom};
 use mirilla_lambda::batch::{Batch, Received};
 use mirilla_lambda::findings_event;
 use mirilla_ports::message::Message;
-use mirilla_ports::{Artifacts, Clock, Entropy, ForgeResolve, Ledger, PutBack, QueueSend};
+use mirilla_ports::{Artifacts, Clock, Entropy, Ledger, PutBack, QueueSend};
 use mirilla_stages::error::StageError;
 use mirilla_stages::post::{self, PostPorts, PostSettings};
 use mirilla_stages::report::{NOT_FOR_THIS_STAGE, Report};
@@ -31,11 +30,12 @@ pub struct State {
     pub queue: Arc<dyn QueueSend>,
     /// Its own queue.
     pub put_back: Arc<dyn PutBack>,
-    /// GitHub.
-    pub github: Access,
+    /// The forge.
+    pub forge: Access,
     /// Where tokens come from.
     pub tokens: TokensFrom,
-    /// Where tokens come from that resolve threads; nothing unless the operator opted into it.
+    /// Where tokens come from that resolve threads on GitHub; nothing unless the operator opted into it. On GitLab
+    /// the token that writes may resolve.
     pub resolve: Option<TokensFrom>,
     /// The operator's decisions.
     pub settings: PostSettings,
@@ -72,21 +72,17 @@ pub async fn handle(state: &State, event: LambdaEvent<SqsEvent>) -> SqsBatchResp
 async fn one(state: &State, received: Received) -> Result<Report, StageError> {
     let message = received.message;
     let tokens = JobTokens::of(state.tokens.clone(), &message);
-    let write = state.github.writer(tokens);
     let resolve = state.resolve.clone();
-    let resolve = resolve.map(|from| state.github.resolver(ResolveTokens::of(from, &message)));
-    let resolving: Option<&dyn ForgeResolve> = match &resolve {
-        Some(port) => Some(port),
-        None => None,
-    };
+    let resolve = resolve.map(|from| ResolveTokens::of(from, &message));
+    let write = state.forge.writer(tokens, resolve);
     let ports = PostPorts {
         ledger: &*state.ledger,
         artifacts: &*state.artifacts,
         queue: &*state.queue,
-        read: write.reader(),
-        write: &write,
-        checks: &write,
-        resolve: resolving,
+        read: write.read(),
+        write: write.write(),
+        checks: write.checks(),
+        resolve: write.resolves(),
         clock: &*state.clock,
         entropy: &*state.entropy,
     };

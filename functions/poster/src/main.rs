@@ -8,13 +8,12 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use mirilla_aws::{
     Aws, CredentialSource, DynamoLedger, MinterFunction, OwnQueue, QueueUrls, S3Artifacts,
-    SecretStore, SqsQueues,
+    SecretError, SecretStore, SqsQueues,
 };
 use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::redact::Redactor;
-use mirilla_forge::TokensFrom;
-use mirilla_forge::github::{Access, GithubSettings};
-use mirilla_lambda::{Environment, Settings};
+use mirilla_forge::{Access, TokensFrom};
+use mirilla_lambda::{Environment, Settings, TokenPlace};
 use mirilla_ports::Clock;
 use mirilla_ports::queue::QueueName;
 use mirilla_poster::{State, handle};
@@ -55,11 +54,12 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
             _ => None,
         },
     );
-    let place = settings.github();
-    let minter = settings.optional("MIRILLA_MINTER_FUNCTION");
-    let token = settings.optional("MIRILLA_GITHUB_WRITE_TOKEN_ARN");
-    let resolve_minter = settings.optional("MIRILLA_RESOLVE_MINTER_FUNCTION");
-    let resolve_token = settings.optional("MIRILLA_GITHUB_RESOLVE_TOKEN_ARN");
+    let place = settings.forge();
+    let tokens = settings.required_tokens("MIRILLA_MINTER_FUNCTION", "MIRILLA_WRITE_TOKEN_ARN");
+    let resolve = settings.tokens(
+        "MIRILLA_RESOLVE_MINTER_FUNCTION",
+        "MIRILLA_RESOLVE_TOKEN_ARN",
+    );
     settings.finish(())?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -69,33 +69,28 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
     let marker_key = secrets.text(&marker_key).await?;
     let mut known = vec![("marker-key", marker_key.expose_secret().to_owned())];
     known.extend(environment.own_credentials());
-    let tokens = match (minter, token) {
-        (Some(function), _) => {
-            TokensFrom::Minter(Arc::new(MinterFunction::new(aws.lambda(), function)))
+    let mut tokens_from = async |name: &'static str, place| match place {
+        TokenPlace::Minter(function) => {
+            let minter = MinterFunction::new(aws.lambda(), function);
+            Ok::<_, SecretError>(TokensFrom::Minter(Arc::new(minter)))
         }
-        (None, Some(secret)) => {
+        TokenPlace::Secret(secret) => {
             let token = secrets.text(&secret).await?;
-            known.push(("forge-token", token.expose_secret().to_owned()));
-            TokensFrom::Fixed(token)
+            known.push((name, token.expose_secret().to_owned()));
+            Ok(TokensFrom::Fixed(token))
         }
-        (None, None) => anyhow::bail!(
-            "neither MIRILLA_MINTER_FUNCTION nor MIRILLA_GITHUB_WRITE_TOKEN_ARN is set: the template sets one"
-        ),
     };
-    let resolve = match (resolve_minter, resolve_token) {
-        (Some(function), _) => Some(TokensFrom::Minter(Arc::new(MinterFunction::new(
-            aws.lambda(),
-            function,
-        )))),
-        (None, Some(secret)) => {
-            let token = secrets.text(&secret).await?;
-            known.push(("resolve-token", token.expose_secret().to_owned()));
-            Some(TokensFrom::Fixed(token))
-        }
-        (None, None) => None,
+    let tokens = tokens_from("forge-token", tokens).await?;
+    let resolve = match resolve {
+        Some(place) => Some(tokens_from("resolve-token", place).await?),
+        None => None,
     };
-    let github = GithubSettings::of_operator(&place.api_url, place.archive_hosts, place.ca_pem)
-        .context("MIRILLA_GITHUB_API_URL cannot be used")?;
+    let forge = Access::of_operator(
+        &place,
+        Arc::clone(&clock),
+        Arc::<OsEntropy>::clone(&entropy),
+    )
+    .with_context(|| format!("{} cannot be used", place.variable()))?;
     let queues = SqsQueues::new(aws.sqs(), urls);
     let state = State {
         ledger: Arc::new(DynamoLedger::new(
@@ -107,12 +102,7 @@ async fn run(environment: Environment, telemetry: Telemetry) -> Result<()> {
         bucket,
         queue: Arc::new(queues.clone()),
         put_back: Arc::new(OwnQueue::new(queues, QueueName::Post)),
-        github: Access::new(
-            github,
-            place.login,
-            Arc::clone(&clock),
-            Arc::<OsEntropy>::clone(&entropy),
-        )?,
+        forge,
         tokens,
         resolve,
         settings: PostSettings {

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mirilla_aws::{SecretError, SecretStore, StoredWebhookSecrets};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mirilla_aws::{HookNames, SecretError, SecretStore, StoredWebhookSecrets};
 use mirilla_contract::ManualClock;
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::webhook::{
-    GRACE_GITHUB_COM, HookSecrets, Secrets, SignatureError, WebhookSecret, sign_github,
-    verify_github,
+    GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM, GitlabHeaders, HookSecrets, Secrets, SignatureError,
+    WebhookSecret, sign_github, sign_gitlab, verify_github, verify_gitlab,
 };
 use mirilla_ports::{Clock as _, WebhookSecrets as _};
 use mirilla_system::SystemClock;
@@ -38,7 +40,8 @@ fn webhook(
     clock: Arc<dyn mirilla_ports::Clock>,
 ) -> StoredWebhookSecrets {
     let store = SecretStore::new(world.aws.secrets());
-    StoredWebhookSecrets::new(store, name, GRACE_GITHUB_COM, clock)
+    let secret = name.to_owned();
+    StoredWebhookSecrets::new(store, HookNames::Github { secret }, GRACE_GITHUB_COM, clock)
 }
 
 #[tokio::test]
@@ -130,4 +133,48 @@ async fn blank_is_neither_present_nor_previous_secret() {
     );
     let nobody = webhook(&world, "none", Arc::new(ManualClock::at(Timestamp::new(0))));
     assert!(nobody.fetch().await.is_err());
+}
+
+#[tokio::test]
+async fn gitlab_is_believed_by_its_token_and_by_a_signature_once_there_is_a_key() {
+    let world = World::start().await;
+    create(&world, "token", Some("made-up-token")).await;
+    create(&world, "signing", None).await;
+    let store = SecretStore::new(world.aws.secrets());
+    let names = HookNames::Gitlab {
+        token: "token".to_owned(),
+        signing: Some("signing".to_owned()),
+    };
+    let stored = StoredWebhookSecrets::new(store, names, GRACE_ENTERPRISE_SERVER, clock());
+    let now = SystemClock.now();
+    let key_text = format!("whsec_{}", STANDARD.encode([7; 32]));
+    let key = WebhookSecret::parse_signing_token(&key_text).unwrap();
+    let (body, stamp) = (b"body", now.get() / 1_000);
+    let signature = sign_gitlab(&key, "id", stamp, body);
+    let stamp = stamp.to_string();
+    let by_token = GitlabHeaders {
+        token: Some("made-up-token"),
+        ..GitlabHeaders::default()
+    };
+    let signed = GitlabHeaders {
+        webhook_id: Some("id"),
+        webhook_timestamp: Some(&stamp),
+        webhook_signature: Some(&signature),
+        ..GitlabHeaders::default()
+    };
+    let believed = async |headers| {
+        let HookSecrets::Gitlab(secrets) = stored.fetch().await.unwrap() else {
+            panic!("they are GitHub's");
+        };
+        verify_gitlab(&secrets, now, body, headers)
+    };
+    assert_eq!(believed(by_token).await, Ok(()));
+    assert_eq!(believed(signed).await, Err(SignatureError::Missing));
+    rotate(&world, "signing", &key_text).await;
+    assert_eq!(believed(signed).await, Ok(()));
+    assert_eq!(believed(by_token).await, Ok(()));
+
+    rotate(&world, "signing", "made-up-but-no-signing-token").await;
+    let error = stored.fetch().await.unwrap_err();
+    assert!(error.place.contains("signing"), "{error:?}");
 }

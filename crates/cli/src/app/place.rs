@@ -1,17 +1,13 @@
 //! Where GitHub is, for people and for programs, as far as one stack is concerned.
 
-use std::sync::Arc;
-
 use anyhow::{Context as _, Result};
-use mirilla_forge::github::{Access, GithubSettings};
+use mirilla_domain::forge_place::{GITHUB_COM_API, GithubPlace};
+use mirilla_forge::github::Access;
 use mirilla_stack::Stack;
-use mirilla_system::{OsEntropy, SystemClock};
 use url::Url;
 
 use crate::failure::Failure;
-
-/// GitHub's own API.
-const GITHUB_COM: &str = "https://api.github.com";
+use crate::serve::child;
 
 /// One GitHub, and whose App it is about.
 #[derive(Debug, Clone)]
@@ -29,7 +25,7 @@ pub(crate) struct Place {
 impl Place {
     /// Takes the API from the stack's parameters, and the website from there too unless it is given.
     pub(crate) fn of(stack: &Stack, web: Option<&Url>, owner: Option<&str>) -> Result<Self> {
-        let api = stack.parameter("GitHubApiUrl").unwrap_or(GITHUB_COM);
+        let api = stack.parameter("GitHubApiUrl").unwrap_or(GITHUB_COM_API);
         let api = Url::parse(api)
             .with_context(|| format!("the stack's GitHubApiUrl ({api}) is not a URL"))?;
         let web = match web {
@@ -63,7 +59,15 @@ impl Place {
 
     /// Returns what calls the API.
     pub(crate) fn access(&self) -> Result<Access> {
-        access(self.api.clone(), self.ca_pem.clone())
+        let place = GithubPlace {
+            api_url: self.api.as_str().to_owned(),
+            archive_hosts: Vec::new(),
+            extra_ca_pem: self.ca_pem.clone(),
+            login: None,
+        };
+        let (clock, entropy) = child::surroundings()?;
+        Access::of_operator(&place, clock, entropy)
+            .context("the stack's GitHubApiUrl or ForgeCaPem cannot be used")
     }
 
     /// Returns the website's address.
@@ -99,17 +103,6 @@ impl Place {
         };
         format!("{}/{apps}/{slug}/installations/new", self.web)
     }
-}
-
-/// Returns what calls one GitHub's API, with nothing of an account.
-pub(crate) fn access(api: Url, ca_pem: Option<String>) -> Result<Access> {
-    let own = api.as_str().trim_end_matches('/') == GITHUB_COM;
-    let mut settings =
-        GithubSettings::new(api).context("the address of GitHub's API cannot be used")?;
-    settings.allow_private_addresses = !own;
-    settings.extra_ca_pem = ca_pem;
-    let entropy = Arc::new(OsEntropy::open()?);
-    Ok(Access::new(settings, None, Arc::new(SystemClock), entropy)?)
 }
 
 /// Returns the website that belongs to an API.

@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use mirilla_domain::forge_place::{ForgePlace, GithubPlace};
 use mirilla_domain::ids::{
     BranchName, CommitSha, Forge as ForgeKind, Generation, PrNumber, RepoId,
 };
@@ -23,8 +24,8 @@ use crate::failure::Failure;
 use crate::serve;
 use crate::serve::process::{LinesTo, Program};
 use crate::settings::{
-    Credentials, Environment, ForgeAccess, GithubAccess, HookSettings, HostSettings, ModelAccess,
-    Secret, Timings, WebhookSecrets,
+    Credentials, Environment, HookSettings, HostSettings, ModelAccess, Secret, Timings,
+    WebhookSecrets,
 };
 
 /// Longest time the stages may take to start, on a busy machine too.
@@ -63,14 +64,15 @@ impl Loopback {
                 current: Secret::new(secret),
                 previous: None,
             }),
-            forge: ForgeAccess::Github(GithubAccess {
-                api_url: sim.github_api_url().parse()?,
+            forge: ForgePlace::Github(GithubPlace {
+                api_url: sim.github_api_url(),
                 archive_hosts: vec![
                     sim.github()
                         .archive_url()
                         .trim_start_matches("http://")
                         .to_owned(),
                 ],
+                extra_ca_pem: None,
                 login: Some(login),
             }),
             credentials: Credentials::App {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mirilla_domain::forge_place::GithubPlace;
 use mirilla_forge::github::{Access, AppAuth, AppFacts, OwnApp};
 use mirilla_ports::Clock as _;
 use mirilla_ports::forge::ForgeError;
@@ -9,16 +10,17 @@ use mirilla_system::SystemClock;
 
 use super::report::Report;
 use crate::app::manifest;
-use crate::settings::{Credentials, GithubAccess, HostSettings, Secret};
+use crate::serve::child;
+use crate::settings::{Credentials, HostSettings, Secret};
 
 /// How far this machine's clock may be off: tokens of the App say when they were made, and GitHub
 /// refuses what is a minute from its own time.
 const MAX_SKEW: Duration = Duration::from_secs(60);
 
 /// Checks everything that can be seen with these settings.
-pub(super) async fn examine(settings: &HostSettings, github: &GithubAccess, report: &mut Report) {
+pub(super) async fn examine(settings: &HostSettings, github: &GithubPlace, report: &mut Report) {
     const CHECK: &str = "github";
-    let access = match crate::app::place::access(github.api_url.clone(), None) {
+    let access = match child::github(github) {
         Ok(access) => access,
         Err(error) => {
             report.fail(CHECK, format!("{error:#}"), "set MIRILLA_GITHUB_API_URL");
@@ -39,7 +41,7 @@ pub(super) async fn examine(settings: &HostSettings, github: &GithubAccess, repo
 }
 
 /// Compares the clocks; returns whether GitHub answers at all.
-async fn clock(access: &Access, github: &GithubAccess, report: &mut Report) -> bool {
+async fn clock(access: &Access, github: &GithubPlace, report: &mut Report) -> bool {
     const CHECK: &str = "clock";
     let before = SystemClock.now();
     let theirs = match access.server_time().await {
@@ -84,7 +86,7 @@ async fn clock(access: &Access, github: &GithubAccess, report: &mut Report) -> b
 
 async fn app(
     access: &Access,
-    (settings, github): (&HostSettings, &GithubAccess),
+    (settings, github): (&HostSettings, &GithubPlace),
     id: &str,
     key: &Secret,
     report: &mut Report,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mirilla_domain::forge_place::ForgePlace;
 use mirilla_domain::ids::RepoName;
 use mirilla_domain::webhook::WebhookSecret;
 use mirilla_forge::Access;
@@ -11,9 +12,7 @@ use super::report::Report;
 use super::webhook::{self, Door};
 use super::{github, gitlab, model};
 use crate::serve::child;
-use crate::settings::{
-    self, Credentials, Environment, ForgeAccess, HookSettings, HostSettings, WebhookSecrets,
-};
+use crate::settings::{self, Credentials, Environment, HookSettings, HostSettings, WebhookSecrets};
 use crate::webhook::Proof;
 
 /// Checks the settings, and then everything they name.
@@ -149,7 +148,7 @@ fn proof(hooks: &HookSettings) -> Result<(Proof, &'static str), (anyhow::Error, 
 /// Checks the forge that is served.
 async fn forge(settings: &HostSettings, project: Option<&RepoName>, report: &mut Report) {
     match (&settings.forge, &settings.credentials) {
-        (ForgeAccess::Github(access), _) => {
+        (ForgePlace::Github(place), _) => {
             if project.is_some() {
                 report.warn(
                     "project",
@@ -157,7 +156,7 @@ async fn forge(settings: &HostSettings, project: Option<&RepoName>, report: &mut
                     "leave --project out",
                 );
             }
-            github::examine(settings, access, report).await;
+            github::examine(settings, place, report).await;
         }
         (forge, Credentials::Tokens { read, write, .. }) => match child::access(forge) {
             Ok(Access::Gitlab(access)) => {
@@ -171,6 +170,6 @@ async fn forge(settings: &HostSettings, project: Option<&RepoName>, report: &mut
             ),
         },
         // Settings of GitLab always have tokens.
-        (ForgeAccess::Gitlab { .. }, Credentials::App { .. }) => {}
+        (ForgePlace::Gitlab(_), Credentials::App { .. }) => {}
     }
 }

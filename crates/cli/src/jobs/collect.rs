@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Collect, environment: &Environment) -> Result<Exit
     let asked = Asked::find(forge_name, pull, environment)?;
     let settings = settings::jobs::collect(forge_name, environment)
         .map_err(|problems| unusable(forge_name, &problems))?;
-    let access = child::access(&settings.access)?;
+    let access = child::access(&settings.place)?;
     let rights = forge::rights(forge_name).read;
     make_empty(&arguments.out, "--out")?;
     let snapshot = DirArtifacts::open(&arguments.out)?;

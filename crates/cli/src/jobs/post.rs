@@ -58,10 +58,10 @@ pub(crate) fn run(arguments: &Post, environment: &Environment) -> Result<ExitCod
     let asked = Asked::find(forge_name, pull, environment)?;
     let (settings, key) = settings::jobs::post(forge_name, environment, arguments.dry_run)
         .map_err(|problems| unusable(forge_name, &problems))?;
-    let access = child::access(&settings.access)?;
+    let access = child::access(&settings.place)?;
     let token = forge::token(&settings)?;
     let reader = access.reader(token.clone());
-    let writer = (!arguments.dry_run).then(|| access.writer(token));
+    let writer = (!arguments.dry_run).then(|| access.writer(token, None));
     let stage = PostSettings {
         marker_key: MarkerKey::new(key.reveal().as_bytes())?,
         redactor: Redactor::new([

@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use mirilla_forge::{Access, TokensFrom, github, gitlab};
+use mirilla_domain::forge_place::{ForgePlace, GITHUB_API_URL, GithubPlace};
+use mirilla_forge::{Access, TokensFrom, github};
 use mirilla_ports::deliveries::{
     AskDeliveries, DeliveriesAnswer, DeliveriesFailure, DeliveriesRequest,
 };
@@ -28,7 +29,7 @@ use tokio::sync::Mutex;
 use super::process;
 use super::protocol::{ChildSettings, FromChild, Link, ToChild};
 use crate::confine;
-use crate::settings::{Environment, ForgeAccess, GithubAccess, TokenFrom};
+use crate::settings::{Environment, TokenFrom};
 
 /// Runs one stage; returns when the supervisor is gone or the stage is done.
 pub(crate) fn run(name: &str, environment: &Environment) -> Result<()> {
@@ -77,35 +78,18 @@ pub(crate) fn surroundings() -> Result<(Arc<dyn Clock>, Arc<dyn Entropy>)> {
     Ok((Arc::new(SystemClock), Arc::new(OsEntropy::open()?)))
 }
 
-/// Returns what a stage calls GitHub with.
-pub(crate) fn github(access: &GithubAccess) -> Result<github::Access> {
-    let settings = github::GithubSettings::of_operator(
-        access.api_url.as_str(),
-        access.archive_hosts.clone(),
-        None,
-    )
-    .context("MIRILLA_GITHUB_API_URL cannot be used")?;
+/// Returns what calls the operator's GitHub.
+pub(crate) fn github(place: &GithubPlace) -> Result<github::Access> {
     let (clock, entropy) = surroundings()?;
-    Ok(github::Access::new(
-        settings,
-        access.login.clone(),
-        clock,
-        entropy,
-    )?)
+    github::Access::of_operator(place, clock, entropy)
+        .with_context(|| format!("{GITHUB_API_URL} cannot be used"))
 }
 
 /// Returns what a stage calls its forge with.
-pub(crate) fn access(told: &ForgeAccess) -> Result<Access> {
-    match told {
-        ForgeAccess::Github(access) => github(access).map(Access::Github),
-        ForgeAccess::Gitlab { url, extra_ca_pem } => {
-            let settings = gitlab::GitlabSettings::of_operator(url, extra_ca_pem.clone())
-                .context("MIRILLA_GITLAB_URL, or else CI_SERVER_URL, cannot be used")?;
-            let (clock, entropy) = surroundings()?;
-            let access = gitlab::Access::new(settings, clock, entropy)?;
-            Ok(Access::Gitlab(access))
-        }
-    }
+pub(crate) fn access(place: &ForgePlace) -> Result<Access> {
+    let (clock, entropy) = surroundings()?;
+    Access::of_operator(place, clock, entropy)
+        .with_context(|| format!("{} cannot be used", place.variable()))
 }
 
 /// Returns where a stage's tokens come from.

@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use mirilla_domain::forge_place::{ForgePlace, GithubPlace};
 use mirilla_domain::settings::OperatorPolicy;
 use mirilla_stages::mint::Reach;
 use serde::{Deserialize, Serialize};
 
-use super::{ForgeAccess, GithubAccess, HookSettings, ModelAccess, Secret, Timings, TokenFrom};
+use super::{HookSettings, ModelAccess, Secret, Timings, TokenFrom};
 
 /// What the intake child is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +19,8 @@ pub(crate) struct IntakeChildSettings {
     pub(crate) allowed_accounts: Vec<String>,
     pub(crate) hooks: HookSettings,
     pub(crate) listen_beyond_loopback: bool,
-    /// Whether the forge is one that its operator runs, and not GitHub.com.
-    pub(crate) enterprise: bool,
+    /// How long a previous secret counts.
+    pub(crate) grace: Duration,
     pub(crate) timings: Timings,
 }
 
@@ -26,7 +28,7 @@ pub(crate) struct IntakeChildSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CollectorSettings {
     pub(crate) data_dir: PathBuf,
-    pub(crate) forge: ForgeAccess,
+    pub(crate) forge: ForgePlace,
     pub(crate) token: TokenFrom,
     pub(crate) policy: OperatorPolicy,
     pub(crate) timings: Timings,
@@ -45,7 +47,7 @@ pub(crate) struct ReviewerSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PosterSettings {
     pub(crate) data_dir: PathBuf,
-    pub(crate) forge: ForgeAccess,
+    pub(crate) forge: ForgePlace,
     pub(crate) token: TokenFrom,
     /// Whence the token that resolves threads; nothing where the operator did not opt into it.
     pub(crate) resolve: Option<TokenFrom>,
@@ -67,7 +69,7 @@ pub(crate) struct SweeperSettings {
 /// The App, as those children are told that act as it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AppSettings {
-    pub(crate) github: GithubAccess,
+    pub(crate) github: GithubPlace,
     pub(crate) app_id: String,
     pub(crate) key: Secret,
 }

@@ -2,8 +2,10 @@
 //!
 //! **Invariant:** there is one; settings of both are a problem, and not a choice.
 
+use mirilla_domain::forge_place::{
+    ForgePlace, GITHUB_API_URL, GITHUB_COM_API, GITLAB_URL, GithubPlace, GitlabPlace,
+};
 use serde::{Deserialize, Serialize};
-use url::Url;
 
 use super::{Reader, SIGNING_TOKEN, Secret};
 
@@ -12,21 +14,10 @@ const WEBHOOK_SECRET: &str = "MIRILLA_WEBHOOK_SECRET";
 const GITHUB: &str = "MIRILLA_GITHUB_";
 const READ_TOKEN: &str = "MIRILLA_GITLAB_READ_TOKEN";
 const WRITE_TOKEN: &str = "MIRILLA_GITLAB_WRITE_TOKEN";
-/// GitLab's address, and what a pipeline of GitLab's says of it.
-const GITLAB_URL: [&str; 2] = ["MIRILLA_GITLAB_URL", "CI_SERVER_URL"];
+/// What a pipeline of GitLab's says of its address.
+const CI_SERVER_URL: &str = "CI_SERVER_URL";
 /// The authority of GitLab's certificate, and where a runner puts its own.
 const GITLAB_CA_FILE: [&str; 2] = ["MIRILLA_GITLAB_CA_FILE", "CI_SERVER_TLS_CA_FILE"];
-
-/// How GitHub is reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct GithubAccess {
-    /// The REST base URL.
-    pub(crate) api_url: Url,
-    /// Hosts that archives may be fetched from; empty: those that belong to the base URL.
-    pub(crate) archive_hosts: Vec<String>,
-    /// The login that our own comments carry; `None`: ask the forge who the token is.
-    pub(crate) login: Option<String>,
-}
 
 /// Who may act on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,21 +50,6 @@ pub(crate) enum TokenFrom {
     Fixed(Secret),
 }
 
-/// How the forge is reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ForgeAccess {
-    /// GitHub.
-    Github(GithubAccess),
-    /// GitLab.
-    Gitlab {
-        /// The instance's address.
-        url: String,
-        /// Certificates of authorities that are believed beside the compiled-in ones, as PEM.
-        extra_ca_pem: Option<String>,
-    },
-}
-
 /// A secret of the webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WebhookSecrets {
@@ -99,12 +75,12 @@ pub(crate) enum HookSettings {
 }
 
 /// What is read about a forge.
-pub(super) type ForgeOfHost = (HookSettings, ForgeAccess, Credentials);
+pub(super) type ForgeOfHost = (HookSettings, ForgePlace, Credentials);
 
 impl Reader<'_> {
     /// Reads which forge a host serves and how.
     pub(super) fn forge_of_host(&mut self, resolve_threads: bool) -> Option<ForgeOfHost> {
-        if self.get(GITLAB_URL[0]).is_some() {
+        if self.get(GITLAB_URL).is_some() {
             self.gitlab_of_host()
         } else {
             self.github_of_host(resolve_threads)
@@ -113,7 +89,7 @@ impl Reader<'_> {
 
     fn github_of_host(&mut self, resolve_threads: bool) -> Option<ForgeOfHost> {
         let webhook = self.webhook(WEBHOOK_SECRET);
-        let api_url = self.url("MIRILLA_GITHUB_API_URL", "https://api.github.com");
+        let api_url = self.github_api_url();
         let credentials = self.credentials(resolve_threads);
         let login = match credentials {
             Some(Credentials::App { .. }) => self
@@ -121,14 +97,10 @@ impl Reader<'_> {
                 .map(|slug| format!("{slug}[bot]")),
             _ => None,
         };
-        let access = GithubAccess {
-            api_url: api_url?,
-            archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
-            login,
-        };
+        let place = self.github_place(api_url?, login);
         Some((
             HookSettings::Github(webhook?),
-            ForgeAccess::Github(access),
+            ForgePlace::Github(place),
             credentials?,
         ))
     }
@@ -141,7 +113,7 @@ impl Reader<'_> {
         if let Some(name) = both.next().cloned() {
             self.problem(
                 &name,
-                "is set beside MIRILLA_GITLAB_URL, and a host serves one forge",
+                &format!("is set beside {GITLAB_URL}, and a host serves one forge"),
             );
         }
         let has_signing = self.get(SIGNING_TOKEN).is_some();
@@ -155,7 +127,7 @@ impl Reader<'_> {
         } else {
             None
         };
-        let access = self.gitlab_access();
+        let place = self.gitlab_place();
         let read = self.required(READ_TOKEN).map(Secret::new);
         let write = self.required(WRITE_TOKEN).map(Secret::new);
         if read.is_some() && read == write {
@@ -166,7 +138,7 @@ impl Reader<'_> {
         }
         Some((
             HookSettings::Gitlab { token, signing },
-            access?,
+            place?,
             Credentials::Tokens {
                 read: read?,
                 write: write?,
@@ -175,13 +147,27 @@ impl Reader<'_> {
         ))
     }
 
+    /// Reads GitHub's base URL.
+    pub(super) fn github_api_url(&mut self) -> Option<String> {
+        self.url(GITHUB_API_URL, GITHUB_COM_API).map(Into::into)
+    }
+
+    /// Puts together where GitHub is.
+    pub(super) fn github_place(&self, api_url: String, login: Option<String>) -> GithubPlace {
+        GithubPlace {
+            api_url,
+            archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
+            extra_ca_pem: None,
+            login,
+        }
+    }
+
     /// Reads where GitLab is; in a pipeline of its own that is known.
-    pub(super) fn gitlab_access(&mut self) -> Option<ForgeAccess> {
-        let [own, pipelines] = GITLAB_URL;
-        let url = self.get(own).or_else(|| self.get(pipelines));
+    pub(super) fn gitlab_place(&mut self) -> Option<ForgePlace> {
+        let url = self.get(GITLAB_URL).or_else(|| self.get(CI_SERVER_URL));
         let url = url.map(ToOwned::to_owned);
         if url.is_none() {
-            self.problem(own, "is missing");
+            self.problem(GITLAB_URL, "is missing");
         }
         let file = GITLAB_CA_FILE
             .into_iter()
@@ -196,10 +182,10 @@ impl Reader<'_> {
                 }
             },
         };
-        Some(ForgeAccess::Gitlab {
+        Some(ForgePlace::Gitlab(GitlabPlace {
             url: url?,
             extra_ca_pem,
-        })
+        }))
     }
 
     /// Reads a secret of the webhook and, while a rotation lasts, the one before; the variables of those are called

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use mirilla_domain::forge_place::ForgePlace;
 use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::settings::OperatorPolicy;
 
-use super::{Environment, ForgeAccess, GithubAccess, Reader, Secret};
+use super::{Environment, Reader, Secret};
 use crate::arguments::ForgeName;
 
 /// Signs the markers of a pipeline that has no host.
@@ -33,7 +34,7 @@ const fn token_names(forge: ForgeName) -> TokenNames {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobSettings {
     /// How the forge is reached.
-    pub(crate) access: ForgeAccess,
+    pub(crate) place: ForgePlace,
     /// With which token.
     pub(crate) token: Secret,
     /// What the operator decides about reviews.
@@ -99,28 +100,21 @@ pub(crate) fn post(
 
 impl Reader<'_> {
     fn job(&mut self, forge: ForgeName, token: Option<Secret>) -> Option<JobSettings> {
-        let access = match forge {
-            ForgeName::Github => self.github_of_job(),
-            ForgeName::Gitlab => self.gitlab_access(),
+        let place = match forge {
+            // The forge says whose token it is.
+            ForgeName::Github => self
+                .github_api_url()
+                .map(|url| ForgePlace::Github(self.github_place(url, None))),
+            ForgeName::Gitlab => self.gitlab_place(),
         };
         let policy = self.policy();
         let write_grace = self.timings().write_grace;
         Some(JobSettings {
-            access: access?,
+            place: place?,
             token: token?,
             policy,
             write_grace,
         })
-    }
-
-    fn github_of_job(&mut self) -> Option<ForgeAccess> {
-        let api_url = self.url("MIRILLA_GITHUB_API_URL", "https://api.github.com");
-        Some(ForgeAccess::Github(GithubAccess {
-            api_url: api_url?,
-            archive_hosts: self.list("MIRILLA_GITHUB_ARCHIVE_HOSTS"),
-            // The forge says whose token it is.
-            login: None,
-        }))
     }
 }
 
@@ -173,9 +167,9 @@ mod tests {
         let url = |pairs: &[(&str, &str)]| {
             let mut all = vec![("MIRILLA_GITLAB_READ_TOKEN", "made-up-read")];
             all.extend_from_slice(pairs);
-            collect(ForgeName::Gitlab, &told(&all)).map(|settings| match settings.access {
-                ForgeAccess::Gitlab { url, .. } => url,
-                ForgeAccess::Github(_) => String::new(),
+            collect(ForgeName::Gitlab, &told(&all)).map(|settings| match settings.place {
+                ForgePlace::Gitlab(place) => place.url,
+                ForgePlace::Github(_) => String::new(),
             })
         };
         let pipelines = ("CI_SERVER_URL", "https://one.example.com");

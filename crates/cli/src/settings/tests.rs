@@ -122,7 +122,7 @@ const GITLAB: &[(&str, &str)] = &[
 #[test]
 fn gitlab_is_served_with_two_tokens_and_a_secret_and_nothing_of_github() {
     let settings = host(&environment(GITLAB)).unwrap();
-    assert!(matches!(settings.forge, ForgeAccess::Gitlab { .. }));
+    assert!(matches!(settings.forge, ForgePlace::Gitlab(_)));
     assert!(matches!(
         settings.hooks,
         HookSettings::Gitlab {

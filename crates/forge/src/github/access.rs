@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mirilla_domain::forge_place::GithubPlace;
 use mirilla_http::Client;
 use mirilla_ports::{Clock, Entropy};
 
@@ -33,6 +34,16 @@ impl fmt::Debug for Access {
 }
 
 impl Access {
+    /// Prepares what calls the operator's GitHub.
+    pub fn of_operator(
+        place: &GithubPlace,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, GithubSettingsError> {
+        let settings = GithubSettings::of_operator(place)?;
+        Self::new(settings, place.login.clone(), clock, entropy)
+    }
+
     /// Prepares the client for the operator's hosts and no other. `login` is the one that our own
     /// comments carry; without it the forge is asked.
     pub fn new(

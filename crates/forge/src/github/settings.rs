@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mirilla_domain::forge_place::GithubPlace;
 use mirilla_http::{Client, ClientSettings, SettingsError};
 use url::{Host, Url};
 
@@ -10,6 +11,8 @@ use crate::base::{authority, is_plain_loopback, is_usable, without_secrets};
 /// The version of the REST API that this crate is written for; supported until 2028-03-10.
 /// <https://docs.github.com/rest/about-the-rest-api/api-versions>
 const API_VERSION: &str = "2022-11-28";
+/// Where github.com's API is: never inside a private network.
+const GITHUB_COM: &str = "api.github.com";
 /// Bound for one archive: what a collector's own time-out leaves.
 const ARCHIVE_TIMEOUT: Duration = Duration::from_secs(240);
 
@@ -43,8 +46,6 @@ pub struct GithubSettings {
     pub api_version: Option<String>,
     /// Sent as `User-Agent`, which GitHub requires.
     pub user_agent: String,
-    /// For an Enterprise Server inside a private network.
-    pub allow_private_addresses: bool,
     /// Certificates to trust beside the compiled-in roots, as PEM.
     pub extra_ca_pem: Option<String>,
     /// Bound for streaming one archive.
@@ -81,7 +82,6 @@ impl GithubSettings {
             graphql_url,
             api_version: Some(API_VERSION.to_owned()),
             user_agent: concat!("mirilla/", env!("CARGO_PKG_VERSION")).to_owned(),
-            allow_private_addresses: false,
             extra_ca_pem: None,
             archive_timeout: ARCHIVE_TIMEOUT,
         })
@@ -89,16 +89,12 @@ impl GithubSettings {
 
     /// Makes the settings of an operator: the base URL, hosts of archives where they are not those
     /// that belong to it, and certificates to trust beside the public ones.
-    pub fn of_operator(
-        api_base: &str,
-        archive_hosts: Vec<String>,
-        extra_ca_pem: Option<String>,
-    ) -> Result<Self, GithubSettingsError> {
-        let mut settings = Self::parse(api_base)?;
-        if !archive_hosts.is_empty() {
-            settings.archive_hosts = archive_hosts;
+    pub fn of_operator(place: &GithubPlace) -> Result<Self, GithubSettingsError> {
+        let mut settings = Self::parse(&place.api_url)?;
+        if !place.archive_hosts.is_empty() {
+            settings.archive_hosts.clone_from(&place.archive_hosts);
         }
-        settings.extra_ca_pem = extra_ca_pem;
+        settings.extra_ca_pem.clone_from(&place.extra_ca_pem);
         Ok(settings)
     }
 
@@ -112,12 +108,13 @@ impl GithubSettings {
         &self.graphql_url
     }
 
-    /// Returns a client that can reach the API and the archives' hosts and nothing else.
+    /// Returns a client that can reach the API and the archives' hosts and nothing else. An Enterprise Server may have
+    /// an address inside a private network: its names are the operator's own, and no other is ever resolved.
     pub fn client(&self) -> Result<Client, GithubSettingsError> {
         let hosts = std::iter::once(authority(&self.api_base)).chain(self.archive_hosts.clone());
         let mut settings = ClientSettings::new(hosts, self.user_agent.clone());
         settings.allow_plain_loopback = is_plain_loopback(&self.api_base);
-        settings.allow_private_addresses = self.allow_private_addresses;
+        settings.allow_private_addresses = self.api_base.host_str() != Some(GITHUB_COM);
         settings.extra_ca_pem.clone_from(&self.extra_ca_pem);
         Ok(Client::new(settings)?)
     }

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mirilla_domain::forge_place::GitlabPlace;
 use mirilla_http::Client;
 use mirilla_ports::{Clock, Entropy};
 
 use super::known::Known;
-use super::{GitlabReader, GitlabSettings, GitlabSettingsError, GitlabWriter};
+use super::settings::GitlabSettings;
+use super::{GitlabReader, GitlabSettingsError, GitlabWriter};
 use crate::api::Bearer;
 use crate::gitlab::api::{Api, ReadBearer, WriteBearer};
 use crate::{JobTokens, WriteGate};
@@ -32,11 +34,12 @@ impl fmt::Debug for Access {
 
 impl Access {
     /// Prepares the client for the operator's instance and no other host.
-    pub fn new(
-        settings: GitlabSettings,
+    pub fn of_operator(
+        place: &GitlabPlace,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Result<Self, GitlabSettingsError> {
+        let settings = GitlabSettings::of_operator(place)?;
         Ok(Self {
             client: settings.client()?,
             settings: Arc::new(settings),

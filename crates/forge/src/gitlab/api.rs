@@ -6,8 +6,8 @@ use url::Url;
 pub(crate) use crate::api::{
     Accept, Answer, Call, End, ReadBearer, Service, WriteBearer, numbered,
 };
-use crate::gitlab::GitlabSettings;
 use crate::gitlab::refuse::classify;
+use crate::gitlab::settings::GitlabSettings;
 use crate::refused::Refused;
 
 /// GitLab's API with one credential.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mirilla_domain::forge_place::GitlabPlace;
 use mirilla_http::{Client, ClientSettings, SettingsError};
 use url::Url;
 
@@ -30,27 +31,25 @@ pub enum GitlabSettingsError {
 
 /// Where GitLab is and how it is spoken to; all of it the operator's.
 #[derive(Debug, Clone)]
-pub struct GitlabSettings {
+pub(crate) struct GitlabSettings {
     instance: Url,
     api_base: Url,
     /// Sent as `User-Agent`.
-    pub user_agent: String,
+    pub(crate) user_agent: String,
     /// Certificates to trust beside the compiled-in roots, as PEM.
-    pub extra_ca_pem: Option<String>,
+    pub(crate) extra_ca_pem: Option<String>,
     /// Bound for streaming one archive.
-    pub archive_timeout: Duration,
+    pub(crate) archive_timeout: Duration,
 }
 
 impl GitlabSettings {
     /// Makes the settings of an operator: the address of the instance, and certificates to trust beside the
     /// public ones. Plain `http` only for this machine (simulator, demo).
-    pub fn of_operator(
-        address: &str,
-        extra_ca_pem: Option<String>,
-    ) -> Result<Self, GitlabSettingsError> {
-        let instance = Url::parse(address).map_err(|_unparsable| GitlabSettingsError::Address {
-            given: "(not a URL)".to_owned(),
-        })?;
+    pub(crate) fn of_operator(place: &GitlabPlace) -> Result<Self, GitlabSettingsError> {
+        let instance =
+            Url::parse(&place.url).map_err(|_unparsable| GitlabSettingsError::Address {
+                given: "(not a URL)".to_owned(),
+            })?;
         let is_api = instance.path().trim_end_matches('/').ends_with("/api/v4");
         if !is_usable(&instance) || is_api {
             return Err(GitlabSettingsError::Address {
@@ -61,19 +60,19 @@ impl GitlabSettings {
             api_base: below(&instance, &["api", "v4"]),
             instance,
             user_agent: concat!("mirilla/", env!("CARGO_PKG_VERSION")).to_owned(),
-            extra_ca_pem,
+            extra_ca_pem: place.extra_ca_pem.clone(),
             archive_timeout: ARCHIVE_TIMEOUT,
         })
     }
 
     /// Returns the base of the REST API.
-    pub fn api_base(&self) -> &Url {
+    pub(crate) fn api_base(&self) -> &Url {
         &self.api_base
     }
 
     /// Returns a client that can reach the instance and nothing else. Most have an address inside a private
     /// network; the name is the operator's own, and no other is ever resolved.
-    pub fn client(&self) -> Result<Client, GitlabSettingsError> {
+    pub(crate) fn client(&self) -> Result<Client, GitlabSettingsError> {
         let mut settings =
             ClientSettings::new([authority(&self.instance)], self.user_agent.clone());
         settings.allow_plain_loopback = is_plain_loopback(&self.instance);
@@ -102,6 +101,13 @@ mod tests {
     use super::*;
     use crate::api::Service as _;
 
+    fn at(address: &str) -> Result<GitlabSettings, GitlabSettingsError> {
+        GitlabSettings::of_operator(&GitlabPlace {
+            url: address.to_owned(),
+            extra_ca_pem: None,
+        })
+    }
+
     #[test]
     fn api_and_pages_lie_below_the_instance() {
         for (address, api, page) in [
@@ -121,7 +127,7 @@ mod tests {
                 "http://127.0.0.1:8123/a/b",
             ),
         ] {
-            let settings = GitlabSettings::of_operator(address, None).unwrap();
+            let settings = at(address).unwrap();
             assert_eq!(settings.url(&["projects", "7"]).as_str(), api);
             assert_eq!(settings.page(&["a", "b"]).as_str(), page);
             assert!(settings.client().is_ok());
@@ -139,7 +145,7 @@ mod tests {
             "data:text/plain,SENTINEL",
             "",
         ] {
-            let error = GitlabSettings::of_operator(address, None).unwrap_err();
+            let error = at(address).unwrap_err();
             let told = format!("{error} {error:?}");
             assert!(!told.contains("SENTINEL"), "{told}");
         }

@@ -7,10 +7,7 @@ use anyhow::{Context as _, Result};
 use mirilla::intake_http::{self, Door, Limits};
 use mirilla_domain::ids::Timestamp;
 use mirilla_domain::job::Debounce;
-use mirilla_domain::webhook::{
-    GRACE_ENTERPRISE_SERVER, GRACE_GITHUB_COM, GitlabSecrets, HookSecrets, PreviousSecret, Secrets,
-    WebhookSecret,
-};
+use mirilla_domain::webhook::{GitlabSecrets, HookSecrets, PreviousSecret, Secrets, WebhookSecret};
 use mirilla_local::{DataDir, LocalLedger, LocalQueue};
 use mirilla_stages::intake::{FixedSecrets, IntakeSettings, SecretCache};
 use mirilla_telemetry::Telemetry;
@@ -29,12 +26,8 @@ pub(super) async fn run(
     let data = DataDir::at(&settings.data_dir);
     let ledger = LocalLedger::open(&data.ledger())?;
     let queue = LocalQueue::open(&data.queue(), Arc::clone(&clock))?;
-    let grace = if settings.enterprise {
-        GRACE_ENTERPRISE_SERVER
-    } else {
-        GRACE_GITHUB_COM
-    };
-    let secrets = Arc::new(FixedSecrets(hook_secrets(&settings.hooks, grace)?));
+    let secrets = hook_secrets(&settings.hooks, settings.grace)?;
+    let secrets = Arc::new(FixedSecrets(secrets));
     let secrets = SecretCache::open(secrets, clock.now()).await?;
     let mut stage = IntakeSettings::new(settings.allowed_accounts.iter().map(String::as_str))?;
     stage.debounce = Debounce {

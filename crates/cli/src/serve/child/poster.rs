@@ -8,7 +8,6 @@ use mirilla_domain::marker::MarkerKey;
 use mirilla_domain::redact::Redactor;
 use mirilla_forge::{JobTokens, ResolveTokens};
 use mirilla_local::{DataDir, DirArtifacts, LocalLedger, LocalQueue};
-use mirilla_ports::ForgeResolve;
 use mirilla_ports::message::Message;
 use mirilla_ports::queue::QueueName;
 use mirilla_stages::error::StageError;
@@ -58,12 +57,7 @@ pub(super) async fn run(
         let (ledger, artifacts, queue) = (&ledger, &artifacts, &queue);
         let (clock, entropy, access, stage) = (&clock, &entropy, &access, &stage);
         async move {
-            let write = access.writer(tokens);
-            let resolver = resolve.and_then(|tokens| access.resolver(tokens));
-            let by_app: Option<&dyn ForgeResolve> = match &resolver {
-                Some(port) => Some(port),
-                None => None,
-            };
+            let write = access.writer(tokens, resolve);
             let ports = PostPorts {
                 ledger,
                 artifacts,
@@ -71,7 +65,7 @@ pub(super) async fn run(
                 read: write.read(),
                 write: write.write(),
                 checks: write.checks(),
-                resolve: write.resolves().or(by_app),
+                resolve: write.resolves(),
                 clock: clock.as_ref(),
                 entropy: entropy.as_ref(),
             };

@@ -49,6 +49,14 @@ impl GitlabSecrets {
         }
         Ok(Self { token, signing })
     }
+
+    /// Takes the token, which is always there where a stack makes one up, and the signing keys.
+    pub const fn with_token(token: Secrets, signing: Option<Secrets>) -> Self {
+        Self {
+            token: Some(token),
+            signing,
+        }
+    }
 }
 
 impl WebhookSecret {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use mirilla_domain::anchor::{LineKind, LineRange, LineSpot};
+use mirilla_domain::forge_place::GitlabPlace;
 use mirilla_domain::ids::{
     AttemptNo, CommitSha, Fingerprint, Forge, JobId, PrNumber, PullRequestRef, RepoId, RepoName,
 };
 use mirilla_domain::marker::{self, FindingMarker, Marker, MarkerKey, ReviewMarker};
 use mirilla_domain::review::{Severity, Side};
-use mirilla_forge::gitlab::{Access, GitlabReader, GitlabSettings, GitlabWriter};
+use mirilla_forge::gitlab::{Access, GitlabReader, GitlabWriter};
 use mirilla_forge::{JobTokens, TokensFrom};
 use mirilla_ports::forge::{NewComment, NewReview};
 use mirilla_ports::message::Message;
@@ -95,8 +96,11 @@ impl Lab {
         let open = OpenMerge::new("bob", "feature", "Pay faster");
         let iid = gl.open_merge(PROJECT, open).unwrap();
         let token = gl.create_token("mirilla", Scope::Api);
-        let settings = GitlabSettings::of_operator(&gl.url(), None).unwrap();
-        let access = Access::new(settings, sim_time(&sim), Arc::new(Fixed)).unwrap();
+        let place = GitlabPlace {
+            url: gl.url(),
+            extra_ca_pem: None,
+        };
+        let access = Access::of_operator(&place, sim_time(&sim), Arc::new(Fixed)).unwrap();
         Self {
             sim,
             iid,

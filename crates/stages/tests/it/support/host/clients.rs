@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use mirilla_domain::forge_place::GitlabPlace;
 use mirilla_domain::ids::{Forge, InstallationId, JobId, RepoId};
 use mirilla_forge::github::{
     AppAuth, GithubReader, GithubResolver, GithubSettings, GithubWriter, Identity, Marks, Minter,
     Whoami,
 };
-use mirilla_forge::gitlab::{self, GitlabSettings};
+use mirilla_forge::gitlab;
 use mirilla_forge::{JobTokens, Reader, ResolveTokens, TokensFrom, WriteToken, Writer};
 use mirilla_local::LocalLedger;
 use mirilla_model::{AnthropicModel, AnthropicSettings};
@@ -66,9 +67,12 @@ impl Host {
     /// What a host does with the operator's two tokens of GitLab.
     fn gitlab(&self, scope: Scope, message: &Message) -> (gitlab::Access, JobTokens) {
         let lab = self.sim.gitlab();
-        let settings = GitlabSettings::of_operator(&lab.url(), None).unwrap();
+        let place = GitlabPlace {
+            url: lab.url(),
+            extra_ca_pem: None,
+        };
         let (clock, entropy) = (Arc::clone(&self.clock), Arc::clone(&self.entropy));
-        let access = gitlab::Access::new(settings, clock, entropy).unwrap();
+        let access = gitlab::Access::of_operator(&place, clock, entropy).unwrap();
         let token = lab.create_token(&self.town.bot(), scope);
         let tokens = JobTokens::of(TokensFrom::Fixed(token.into()), message);
         (access, tokens)
@@ -120,7 +124,10 @@ impl Host {
             return Writer::Gitlab(access.writer(tokens));
         }
         if let Some((login, token)) = &self.plain_token {
-            return Writer::Github(self.plain_writer(login, token));
+            return Writer::Github {
+                half: self.plain_writer(login, token),
+                resolver: None,
+            };
         }
         // A stale message finds no token here as it does there; then it asks for nothing.
         let place = match self.place(message, Reach::Write).await {
@@ -130,7 +137,7 @@ impl Host {
         let settings = self.github_settings();
         let minter = Arc::new(self.app());
         let tokens = Arc::new(minter.source(place.repo, place.installation));
-        Writer::Github(GithubWriter::new(
+        let half = GithubWriter::new(
             settings.client().unwrap(),
             settings,
             tokens,
@@ -138,7 +145,11 @@ impl Host {
             Arc::default(),
             Arc::clone(&self.clock),
             Arc::clone(&self.entropy),
-        ))
+        );
+        Writer::Github {
+            half,
+            resolver: None,
+        }
     }
 
     /// What resolves threads on GitHub if the operator opted into it, with tokens from a minter that looks the job
