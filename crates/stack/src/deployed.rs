@@ -14,6 +14,8 @@ pub enum Output {
     WebhookUrl,
     /// The webhook's secret.
     WebhookSecret,
+    /// What GitLab signs webhooks with; with GitLab only, and empty where only the secret above is used.
+    SigningToken,
     /// The model provider's key.
     ModelKey,
     /// The App's description; with an App only.
@@ -34,9 +36,10 @@ pub enum Output {
 
 impl Output {
     /// Every output.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::WebhookUrl,
         Self::WebhookSecret,
+        Self::SigningToken,
         Self::ModelKey,
         Self::AppSecret,
         Self::AppKey,
@@ -52,6 +55,7 @@ impl Output {
         match self {
             Self::WebhookUrl => "WebhookUrl",
             Self::WebhookSecret => "WebhookSecretArn",
+            Self::SigningToken => "SigningTokenArn",
             Self::ModelKey => "ModelKeyArn",
             Self::AppSecret => "AppSecretArn",
             Self::AppKey => "AppKeyArn",
@@ -68,6 +72,7 @@ impl Output {
         match self {
             Self::WebhookUrl => "the webhook's address",
             Self::WebhookSecret => "the webhook secret",
+            Self::SigningToken => "the webhook's signing token",
             Self::ModelKey => "the model key",
             Self::AppSecret => "the App's description",
             Self::AppKey => "the App's key in KMS",
@@ -75,7 +80,7 @@ impl Output {
             Self::WriteToken => "the writing token",
             Self::ResolveToken => "the token that resolves threads",
             Self::AlarmTopic => "the alarms' topic",
-            Self::AuthMode => "how GitHub is reached",
+            Self::AuthMode => "how the forge is reached",
         }
     }
 }
@@ -203,12 +208,17 @@ impl Stack {
         (!value.is_empty()).then_some(value.as_str())
     }
 
-    /// Returns whether the stack resolves threads of its own.
-    pub fn resolves_threads(&self) -> bool {
-        self.parameter("ResolveThreads") == Some("true")
+    /// Returns the address of the GitLab that the stack serves; `None`: it serves GitHub.
+    pub fn gitlab_url(&self) -> Option<&str> {
+        self.parameter("GitLabUrl")
     }
 
-    /// Returns whether GitHub is reached as an App; otherwise by two plain tokens.
+    /// Returns whether there is a token of its own that resolves threads: GitHub wants one for it, and the operator.
+    pub fn resolves_threads(&self) -> bool {
+        self.gitlab_url().is_none() && self.parameter("ResolveThreads") == Some("true")
+    }
+
+    /// Returns whether the forge is reached as an App; otherwise by two plain tokens.
     pub fn uses_app(&self) -> bool {
         self.output(Output::AuthMode)
             .is_ok_and(|mode| mode == "app")

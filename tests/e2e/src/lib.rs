@@ -1,5 +1,5 @@
 //! A deployment on one machine: emulated AWS, the template untouched, the functions as built, and the
-//! simulators as GitHub and as the model's provider. For tests, and for looking around (`cargo xtask local up`).
+//! simulators as the forges and as the model's provider. For tests, and for looking around (`cargo xtask local up`).
 
 #![allow(
     clippy::unwrap_used,
@@ -15,4 +15,4 @@ mod world;
 
 pub use aws::{Services, Verdict};
 pub use leaks::Sentinels;
-pub use world::{Answer, REPO, Setting, World};
+pub use world::{Answer, REPO, Served, Setting, World};

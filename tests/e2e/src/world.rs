@@ -4,6 +4,7 @@
 //! it fails its test.
 
 mod acts;
+mod gitlab;
 mod harm;
 mod http;
 mod processes;
@@ -18,9 +19,9 @@ use serde_json::json;
 use crate::{Sentinels, Services};
 
 pub use http::Answer;
-pub use setting::Setting;
+pub use setting::{Served, Setting};
 
-/// The repository.
+/// The repository on GitHub.
 pub const REPO: &str = "acme/shop";
 /// The model's only route.
 const MESSAGES: &str = "POST /v1/messages";
@@ -28,7 +29,7 @@ const MESSAGES: &str = "POST /v1/messages";
 /// A deployment. Dropped, everything it started ends.
 #[derive(Debug)]
 pub struct World {
-    /// GitHub and the model's provider.
+    /// The forges and the model's provider.
     pub sim: Sim,
     /// AWS, as an operator sees it.
     pub aws: Services,
@@ -36,6 +37,7 @@ pub struct World {
     pub stack: Stack,
     emulator: Emulator,
     sentinels: Sentinels,
+    served: Served,
     finished: bool,
 }
 
@@ -76,6 +78,7 @@ impl World {
         self.finished = true;
         self.check_for_leaks().await;
         assert_eq!(self.sim.github().take_problems(), []);
+        assert_eq!(self.sim.gitlab().take_problems(), []);
         assert_eq!(self.sim.messages().take_problems(), []);
     }
 }

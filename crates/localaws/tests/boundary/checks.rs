@@ -1,6 +1,7 @@
 //! Every check by its name: a function from the world to what is wrong in it.
 
 mod credentials;
+mod forge;
 mod linked;
 mod network;
 mod policies;
@@ -59,6 +60,9 @@ checks! {
         tokens_that_push_need_the_opt_in,
         each_secret_has_its_readers,
         no_secret_is_written_down;
+    forge of template:
+        stages_are_told_the_same_forge,
+        gitlab_has_no_app;
     policies of template:
         each_function_has_a_role_of_its_own,
         no_policy_stands_elsewhere,

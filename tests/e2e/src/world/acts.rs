@@ -9,10 +9,7 @@ use super::{Answer, REPO, World};
 impl World {
     /// Pushes a commit with one more swallowed failure to a branch.
     pub fn push(&self, branch: &str, step: usize) {
-        let file = format!("{branch}/Step{step}.java");
-        let code = format!(
-            "class Step{step} {{\n  void run() {{\n    try {{\n      {SOURCE}({step});\n    }} catch (Exception e) {{\n    }}\n  }}\n}}\n"
-        );
+        let (file, code) = swallowed_failure(branch, step);
         self.push_file(branch, &file, &code);
     }
 
@@ -41,8 +38,21 @@ impl World {
 
     /// Posts a webhook through the function URL.
     pub fn deliver(&self, delivery: &WebhookDelivery) -> Answer {
-        let mut url = Url::parse(self.output("WebhookUrl")).unwrap();
-        url.set_path("/webhooks/github");
-        self.send("POST", &url, &delivery.headers, &delivery.body)
+        self.ring("/webhooks/github", &delivery.headers, &delivery.body)
     }
+
+    /// Posts something to a path of the function URL.
+    pub fn ring(&self, path: &str, headers: &[(String, String)], body: &[u8]) -> Answer {
+        let mut url = Url::parse(self.output("WebhookUrl")).unwrap();
+        url.set_path(path);
+        self.send("POST", &url, headers, body)
+    }
+}
+
+/// A file in which a failure is swallowed: its path, and its text.
+pub(super) fn swallowed_failure(branch: &str, step: usize) -> (String, String) {
+    let code = format!(
+        "class Step{step} {{\n  void run() {{\n    try {{\n      {SOURCE}({step});\n    }} catch (Exception e) {{\n    }}\n  }}\n}}\n"
+    );
+    (format!("{branch}/Step{step}.java"), code)
 }

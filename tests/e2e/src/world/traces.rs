@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{REPO, World, setting};
+use super::gitlab::PROJECT;
+use super::{REPO, Served, World, setting};
 use crate::Sentinels;
 
 /// What every signed address carries. One in a log would be a right in a log.
@@ -27,8 +28,12 @@ impl World {
     pub(super) async fn check_for_leaks(&self) {
         let output = self.emulator.functions_output().unwrap();
         let messages = self.emulator.messages().unwrap();
+        let repository = match self.served {
+            Served::GithubTokens | Served::GithubApp => REPO,
+            Served::Gitlab(_) => PROJECT,
+        };
         for (what, searched, known) in [
-            ("the functions' output", &output, REPO),
+            ("the functions' output", &output, repository),
             ("the functions' metrics", &output, "CloudWatchMetrics"),
             ("the messages", &messages, "collect"),
         ] {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mirilla_tests::{Setting, World};
+use mirilla_tests::{Served, Setting, World};
 
 const LIST: &str = "GET /app/hook/deliveries";
 const REDELIVER: &str = "POST /app/hook/deliveries/{id}/attempts";
@@ -12,7 +12,7 @@ const READ: &str = "GET /app/hook/deliveries/{id}";
 async fn a_lost_webhook_is_asked_for_again_and_leads_to_one_review() {
     let world = World::deploy_as(Setting {
         roles: true,
-        app: true,
+        served: Served::GithubApp,
     })
     .await;
     let intake = world.output("IntakeFunction");

@@ -10,6 +10,7 @@
 
 mod deliveries;
 mod forge;
+mod gitlab;
 mod happy;
 mod model;
 mod queues;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mirilla_tests::{REPO, Setting, Verdict, World};
+use mirilla_tests::{REPO, Served, Setting, Verdict, World};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -10,7 +10,7 @@ use url::Url;
 async fn reviewed_by_an_app() -> World {
     let world = World::deploy_as(Setting {
         roles: true,
-        app: true,
+        served: Served::GithubApp,
     })
     .await;
     let pr = world.open_pull("change");

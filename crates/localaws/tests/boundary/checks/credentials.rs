@@ -211,6 +211,7 @@ pub(crate) fn tokens_that_push_need_the_opt_in(template: &Template) -> Vec<Strin
 pub(crate) fn each_secret_has_its_readers(template: &Template) -> Vec<String> {
     const READERS: &[(&str, &[&str])] = &[
         ("WebhookSecret", &["IntakeRole"]),
+        ("SigningToken", &["IntakeRole"]),
         ("MarkerKey", &["PosterRole"]),
         ("ReadToken", &["CollectorRole"]),
         ("WriteToken", &["PosterRole"]),
