@@ -33,7 +33,7 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "NAME")]
     pub(crate) stack: Option<String>,
     /// A project of GitLab's that shall be reviewed: looks at the tokens' roles there too.
-    #[arg(long, value_name = "GROUP/NAME", conflicts_with = "stack")]
+    #[arg(long, value_name = "GROUP/NAME")]
     pub(crate) project: Option<RepoName>,
     /// Prints one JSON object.
     #[arg(long)]
@@ -46,10 +46,11 @@ pub(crate) fn run(arguments: &Doctor, environment: &Environment) -> Result<ExitC
         .enable_all()
         .build()?;
     let mut report = Report::new(!arguments.json);
+    let project = arguments.project.as_ref();
     runtime.block_on(async {
         match &arguments.stack {
-            Some(name) => stack::examine(name, &mut report).await,
-            None => host::examine(environment, arguments.project.as_ref(), &mut report).await,
+            Some(name) => stack::examine(name, project, &mut report).await,
+            None => host::examine(environment, project, &mut report).await,
         }
     });
     if arguments.json {

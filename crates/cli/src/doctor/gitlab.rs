@@ -1,4 +1,4 @@
-//! GitLab, as `mirilla serve` reaches it: its version, whose the two tokens are, and what they may do.
+//! GitLab, as a host or a stack reaches it: its version, whose the two tokens are, and what they may do.
 
 use chrono::{DateTime, Days, NaiveDate};
 use mirilla_domain::ids::{JobId, RepoName};
@@ -8,18 +8,47 @@ use mirilla_ports::Clock as _;
 use mirilla_ports::forge::ForgeError;
 use mirilla_ports::message::Message;
 use mirilla_system::SystemClock;
+use secrecy::SecretString;
 
 use super::report::Report;
-use crate::settings::Secret;
 
 /// How long before its end a token is told of.
 const ENDS_SOON: Days = Days::new(14);
 
-/// Checks everything that can be seen with these settings.
+/// Where the settings are that somebody would have to change.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Settings<'a> {
+    /// Variables of `mirilla serve`.
+    Host,
+    /// Parameters and secrets of a stack.
+    Stack(&'a str),
+}
+
+impl Settings<'_> {
+    /// Returns what to do about a GitLab that does not answer.
+    fn address(self) -> String {
+        let (url, authority) = match self {
+            Self::Host => ("MIRILLA_GITLAB_URL", "MIRILLA_GITLAB_CA_FILE"),
+            Self::Stack(_) => ("the parameter GitLabUrl", "ForgeCaPem"),
+        };
+        format!("check the network, a proxy, {url}, and {authority} for an authority of your own")
+    }
+
+    /// Returns what to do with another token.
+    fn keep(self, token: &Use) -> String {
+        match self {
+            Self::Host => format!("set {}", token.variable),
+            Self::Stack(stack) => format!("mirilla secret set {} --stack {stack}", token.check),
+        }
+    }
+}
+
+/// Checks everything that can be seen with these tokens, one that reads and one that writes.
 pub(super) async fn examine(
     access: &Access,
-    [read, write]: [&Secret; 2],
+    [read, write]: [SecretString; 2],
     project: Option<&RepoName>,
+    settings: Settings<'_>,
     report: &mut Report,
 ) {
     let (Some(reading), Some(writing)) = (tokens(read), tokens(write)) else {
@@ -29,31 +58,40 @@ pub(super) async fn examine(
     let version = match reader.version().await {
         Ok(version) => version,
         Err(error) => {
-            let fix = match error {
-                ForgeError::Unauthorized => {
-                    "set MIRILLA_GITLAB_READ_TOKEN to a token that GitLab takes"
-                }
-                _ => {
-                    "check the network, a proxy, MIRILLA_GITLAB_URL, and MIRILLA_GITLAB_CA_FILE for an authority of your own"
-                }
-            };
-            report.fail("gitlab", mirilla_telemetry::chain(&error), fix);
+            let what = mirilla_telemetry::chain(&error);
+            match (settings, error) {
+                (_, ForgeError::Unauthorized) => report.fail(
+                    "gitlab",
+                    what,
+                    format!("make a token that GitLab takes: {}", settings.keep(&READS)),
+                ),
+                // The functions may be in a network that this machine is not in.
+                (Settings::Stack(_), ForgeError::Unavailable { .. }) => report.warn(
+                    "gitlab",
+                    format!("it is not seen from here: {what}"),
+                    format!(
+                        "where the functions see it that is fine; else {}",
+                        settings.address()
+                    ),
+                ),
+                _ => report.fail("gitlab", what, settings.address()),
+            }
             return;
         }
     };
     tell_version(version, report);
     for (reader, wanted) in [(&reader, &READS), (writer.reader(), &WRITES)] {
-        let works = token(reader, wanted, report).await;
+        let works = token(reader, wanted, settings, report).await;
         if let (true, Some(project)) = (works, project) {
             role(reader, wanted, project, report).await;
         }
     }
 }
 
-fn tokens(token: &Secret) -> Option<JobTokens> {
+fn tokens(token: SecretString) -> Option<JobTokens> {
     // The token is the same for every job, so that the name of one does not matter.
     let job = JobId::parse(&"0".repeat(32)).ok()?;
-    let from = TokensFrom::Fixed(token.to_secret_string());
+    let from = TokensFrom::Fixed(token);
     Some(JobTokens::of(from, &Message::CollectV1 { job }))
 }
 
@@ -92,8 +130,10 @@ fn tell_version(version: Version, report: &mut Report) {
 
 /// What one of the two tokens is for.
 struct Use {
+    /// Its check, which is called like the secret of a stack.
     check: &'static str,
     variable: &'static str,
+    what: &'static str,
     scope: &'static str,
     role: Role,
     writes: bool,
@@ -102,6 +142,7 @@ struct Use {
 const READS: Use = Use {
     check: "read-token",
     variable: "MIRILLA_GITLAB_READ_TOKEN",
+    what: "the token that reads",
     scope: "read_api",
     role: Role::REPORTER,
     writes: false,
@@ -109,16 +150,23 @@ const READS: Use = Use {
 const WRITES: Use = Use {
     check: "write-token",
     variable: "MIRILLA_GITLAB_WRITE_TOKEN",
+    what: "the token that writes",
     scope: "api",
     role: Role::DEVELOPER,
     writes: true,
 };
 
 /// Looks at a token; returns whether GitLab takes it.
-async fn token(reader: &GitlabReader, wanted: &Use, report: &mut Report) -> bool {
+async fn token(
+    reader: &GitlabReader,
+    wanted: &Use,
+    settings: Settings<'_>,
+    report: &mut Report,
+) -> bool {
     let fix = format!(
-        "make a token with the scope `{}` and set {}",
-        wanted.scope, wanted.variable
+        "make a token with the scope `{}`, then: {}",
+        wanted.scope,
+        settings.keep(wanted)
     );
     let asked = async {
         let whose = reader.identity().await?.username().to_owned();
@@ -148,7 +196,7 @@ async fn token(reader: &GitlabReader, wanted: &Use, report: &mut Report) -> bool
             };
             report.fail(wanted.check, what, fix);
         }
-        Ok((whose, Some(facts))) => tell_end(&whose, &facts, wanted, report),
+        Ok((whose, Some(facts))) => tell_end(&whose, &facts, (wanted, settings), report),
     }
     true
 }
@@ -156,27 +204,27 @@ async fn token(reader: &GitlabReader, wanted: &Use, report: &mut Report) -> bool
 /// Looks at what a token's account may do in a project.
 async fn role(reader: &GitlabReader, wanted: &Use, project: &RepoName, report: &mut Report) {
     const CHECK: &str = "project";
-    let (variable, needed) = (wanted.variable, wanted.role);
+    let (what, needed) = (wanted.what, wanted.role);
     let fix = format!("give its account the role {needed} in {project}");
     match reader.project_facts(project).await {
         Err(error) => report.fail(
             CHECK,
-            format!("{variable}: {}", mirilla_telemetry::chain(&error)),
+            format!("{what}: {}", mirilla_telemetry::chain(&error)),
             fix,
         ),
         Ok(ProjectFacts { role: None, .. }) if wanted.writes => report.fail(
             CHECK,
-            format!("{variable} is of nobody who is a member of {project}"),
+            format!("{what} is of nobody who is a member of {project}"),
             fix,
         ),
         Ok(ProjectFacts { role: None, .. }) => {
-            report.ok(CHECK, format!("{variable} sees {project} as everyone does"));
+            report.ok(CHECK, format!("{what} sees {project} as everyone does"));
         }
         Ok(ProjectFacts {
             role: Some(role), ..
         }) if role < needed => report.fail(
             CHECK,
-            format!("{variable} is of a {role} of {project}, and {needed} is the least"),
+            format!("{what} is of a {role} of {project}, and {needed} is the least"),
             fix,
         ),
         Ok(facts) => {
@@ -187,13 +235,18 @@ async fn role(reader: &GitlabReader, wanted: &Use, project: &RepoName, report: &
             };
             report.ok(
                 CHECK,
-                format!("{variable} reaches far enough in {project}; {waits}"),
+                format!("{what} reaches far enough in {project}; {waits}"),
             );
         }
     }
 }
 
-fn tell_end(whose: &str, facts: &TokenFacts, wanted: &Use, report: &mut Report) {
+fn tell_end(
+    whose: &str,
+    facts: &TokenFacts,
+    (wanted, settings): (&Use, Settings<'_>),
+    report: &mut Report,
+) {
     let ends = facts
         .expires_at
         .as_deref()
@@ -205,7 +258,7 @@ fn tell_end(whose: &str, facts: &TokenFacts, wanted: &Use, report: &mut Report) 
         (Some(ends), Some(soon)) if ends <= soon => report.warn(
             wanted.check,
             format!("it is {whose}'s and ends on {ends}"),
-            format!("make another one and set {}", wanted.variable),
+            format!("make another one, then: {}", settings.keep(wanted)),
         ),
         (Some(ends), _) => report.ok(wanted.check, format!("it is {whose}'s, until {ends}")),
         (None, _) => report.ok(wanted.check, format!("it is {whose}'s, and does not end")),

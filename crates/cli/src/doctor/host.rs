@@ -12,7 +12,9 @@ use super::report::Report;
 use super::webhook::{self, Door};
 use super::{github, gitlab, model};
 use crate::serve::child;
-use crate::settings::{self, Credentials, Environment, HookSettings, HostSettings, WebhookSecrets};
+use crate::settings::{
+    self, Credentials, Environment, HookSettings, HostSettings, Secret, WebhookSecrets,
+};
 use crate::webhook::Proof;
 
 /// Checks the settings, and then everything they name.
@@ -149,18 +151,14 @@ fn proof(hooks: &HookSettings) -> Result<(Proof, &'static str), (anyhow::Error, 
 async fn forge(settings: &HostSettings, project: Option<&RepoName>, report: &mut Report) {
     match (&settings.forge, &settings.credentials) {
         (ForgePlace::Github(place), _) => {
-            if project.is_some() {
-                report.warn(
-                    "project",
-                    "it is not looked at: this host serves GitHub",
-                    "leave --project out",
-                );
-            }
+            report.no_project(project);
             github::examine(settings, place, report).await;
         }
         (forge, Credentials::Tokens { read, write, .. }) => match child::access(forge) {
             Ok(Access::Gitlab(access)) => {
-                gitlab::examine(&access, [read, write], project, report).await;
+                let tokens = [read, write].map(Secret::to_secret_string);
+                let settings = gitlab::Settings::Host;
+                gitlab::examine(&access, tokens, project, settings, report).await;
             }
             Ok(Access::Github(_)) => {}
             Err(error) => report.fail(

@@ -1,6 +1,7 @@
 //! What was found, one line per check.
 
 use mirilla_domain::escape;
+use mirilla_domain::ids::RepoName;
 use serde_json::{Value, json};
 
 use crate::output;
@@ -83,6 +84,17 @@ impl Report {
             self.warn(name, format!("not checked: {what}"), error.hint());
         } else {
             self.fail(name, what, error.hint());
+        }
+    }
+
+    /// Says that a project is looked at on GitLab only, if one was named.
+    pub(super) fn no_project(&mut self, project: Option<&RepoName>) {
+        if project.is_some() {
+            self.warn(
+                "project",
+                "it is not looked at: GitHub is served here",
+                "leave --project out",
+            );
         }
     }
 

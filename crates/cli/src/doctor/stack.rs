@@ -1,16 +1,19 @@
 //! A stack on AWS, as far as an operator may look.
 
-use mirilla_domain::ids::Forge;
+use mirilla_domain::forge_place::GitlabPlace;
+use mirilla_domain::ids::{Forge, RepoName};
 use mirilla_domain::settings::{GivenProblem, OperatorPolicy, Single};
 use mirilla_domain::webhook::WebhookSecret;
+use mirilla_forge::gitlab::Access;
 use mirilla_model::BedrockSettings;
 use mirilla_stack::{KeyState, Output, Session, Stack, StackError, Standing};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use super::model;
 use super::report::Report;
 use super::webhook::{self, Door};
+use super::{gitlab, model};
+use crate::serve::child;
 use crate::webhook::Proof;
 
 /// A function of the template.
@@ -56,7 +59,7 @@ const DEAD_LETTERS: [&str; 3] = [
 ];
 
 /// Checks a stack from its state to the model's answer.
-pub(super) async fn examine(name: &str, report: &mut Report) {
+pub(super) async fn examine(name: &str, project: Option<&RepoName>, report: &mut Report) {
     const CHECK: &str = "stack";
     let found = async {
         let session = Session::open().await?;
@@ -90,12 +93,17 @@ pub(super) async fn examine(name: &str, report: &mut Report) {
     functions(&stack, report).await;
     dead_letters(&stack, report).await;
     alarms(&stack, report).await;
-    let secret = webhook_secret(&stack, report).await;
-    door(&stack, secret.as_ref(), report).await;
+    let proof = proof(&stack, report).await;
+    door(&stack, proof.as_ref(), report).await;
+    if stack.gitlab_url().is_none() {
+        report.no_project(project);
+    }
     if stack.uses_app() {
         app(&stack, report).await;
-    } else {
-        tokens(&stack, report).await;
+    } else if let Some(both) = tokens(&stack, report).await
+        && let Some(url) = stack.gitlab_url()
+    {
+        gitlab(&stack, url, both, project, report).await;
     }
     let policy = policy(&stack, report);
     model::price(&policy, report);
@@ -265,13 +273,13 @@ async fn alarms(stack: &Stack, report: &mut Report) {
     }
 }
 
-/// Checks the webhook's secret; returns it if it can be used.
-async fn webhook_secret(stack: &Stack, report: &mut Report) -> Option<WebhookSecret> {
+/// Checks what webhooks are believed by; returns it if it can be used.
+async fn proof(stack: &Stack, report: &mut Report) -> Option<Proof> {
     const CHECK: &str = "webhook-secret";
     let fix = if stack.uses_app() {
         format!("mirilla app create --stack {}", stack.name())
     } else {
-        "deploy the template again, which makes one, and paste it into GitHub".to_owned()
+        "deploy the template again, which makes one, and paste it into the forge".to_owned()
     };
     let value = match stack.secret(Output::WebhookSecret).await {
         Ok(Some(value)) => value,
@@ -292,10 +300,47 @@ async fn webhook_secret(stack: &Stack, report: &mut Report) -> Option<WebhookSec
         }
     };
     report.ok(CHECK, "it is well-formed");
-    Some(secret)
+    if stack.gitlab_url().is_none() {
+        return Some(Proof::Github(secret));
+    }
+    Some(Proof::Gitlab {
+        token: Some(value.expose_secret().trim().to_owned()),
+        signing: signing_token(stack, report).await?,
+    })
 }
 
-async fn door(stack: &Stack, secret: Option<&WebhookSecret>, report: &mut Report) {
+/// Checks GitLab's signing token, which may be missing; returns nothing if it is there and cannot be used.
+async fn signing_token(stack: &Stack, report: &mut Report) -> Option<Option<WebhookSecret>> {
+    const CHECK: &str = "signing-token";
+    match stack.secret(Output::SigningToken).await {
+        Ok(Some(value)) if !value.expose_secret().trim().is_empty() => {
+            match WebhookSecret::parse_signing_token(value.expose_secret()) {
+                Ok(key) => {
+                    report.ok(CHECK, "it is well-formed");
+                    Some(Some(key))
+                }
+                Err(error) => {
+                    let fix = format!("mirilla secret set signing-token --stack {}", stack.name());
+                    report.fail(CHECK, error.to_string(), fix);
+                    None
+                }
+            }
+        }
+        Ok(_) => {
+            report.ok(
+                CHECK,
+                "there is none: webhooks prove themselves by the secret token",
+            );
+            Some(None)
+        }
+        Err(error) => {
+            report.unseen(CHECK, &error);
+            None
+        }
+    }
+}
+
+async fn door(stack: &Stack, proof: Option<&Proof>, report: &mut Report) {
     const CHECK: &str = "webhook";
     const FIX: &str = "look into the log of the intake function";
     let url = match stack.output(Output::WebhookUrl).map(Url::parse) {
@@ -314,9 +359,12 @@ async fn door(stack: &Stack, secret: Option<&WebhookSecret>, report: &mut Report
         }
     };
     let through = stack.endpoint_override().and_then(|it| Url::parse(it).ok());
-    let proof = secret.cloned().map(Proof::Github);
+    let forge = match stack.gitlab_url() {
+        None => Forge::Github,
+        Some(_) => Forge::Gitlab,
+    };
     let door = Door { url, through };
-    webhook::examine(&door, Forge::Github, proof.as_ref(), FIX, report).await;
+    webhook::examine(&door, forge, proof, FIX, report).await;
 }
 
 async fn app(stack: &Stack, report: &mut Report) {
@@ -401,8 +449,9 @@ async fn key(stack: &Stack, create: &str, report: &mut Report) {
     }
 }
 
-/// Checks the two plain tokens; their values are not sent anywhere.
-async fn tokens(stack: &Stack, report: &mut Report) {
+/// Checks the plain tokens without sending their values anywhere; returns the one that reads and the one that
+/// writes if both are there.
+async fn tokens(stack: &Stack, report: &mut Report) -> Option<[SecretString; 2]> {
     const CHECK: &str = "tokens";
     let mut values: Vec<SecretString> = Vec::new();
     let resolve = (Output::ResolveToken, "resolve-token");
@@ -443,6 +492,35 @@ async fn tokens(stack: &Stack, report: &mut Report) {
         } else {
             report.ok(CHECK, "there is one that reads and one that writes");
         }
+        return Some([read.clone(), write.clone()]);
+    }
+    None
+}
+
+/// Asks GitLab about its version and the tokens.
+async fn gitlab(
+    stack: &Stack,
+    url: &str,
+    tokens: [SecretString; 2],
+    project: Option<&RepoName>,
+    report: &mut Report,
+) {
+    let place = GitlabPlace {
+        url: url.to_owned(),
+        extra_ca_pem: stack.parameter("ForgeCaPem").map(ToOwned::to_owned),
+    };
+    let access = child::surroundings()
+        .and_then(|(clock, entropy)| Ok(Access::of_operator(&place, clock, entropy)?));
+    match access {
+        Ok(access) => {
+            let settings = gitlab::Settings::Stack(stack.name());
+            gitlab::examine(&access, tokens, project, settings, report).await;
+        }
+        Err(error) => report.fail(
+            "gitlab",
+            format!("{error:#}"),
+            "deploy with another GitLabUrl or ForgeCaPem",
+        ),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mirilla_sim::{Sim, TEST_APP_KEY};
+use mirilla_sim::{Access, ProjectOptions, Scope, Sim, SimOptions, TEST_APP_KEY};
 use serde_json::{Value, json};
 
 use super::support::{Account, Proxy, Ran, StackUnderTest, app_key, environment, github, run};
@@ -15,7 +15,12 @@ struct Diagnosis {
 
 impl Diagnosis {
     fn of(stack: &str, environment: &[(String, String)]) -> Self {
-        let ran = run(&["doctor", "--json", "--stack", stack], b"", environment);
+        Self::with(&["--stack", stack], environment)
+    }
+
+    fn with(arguments: &[&str], environment: &[(String, String)]) -> Self {
+        let arguments = [&["doctor", "--json"], arguments].concat();
+        let ran = run(&arguments, b"", environment);
         let json: Value = serde_json::from_str(&ran.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}", ran.said()));
         assert_eq!(json["ok"], json!(ran.code == 0), "{}", ran.said());
@@ -401,6 +406,85 @@ fn stack_that_was_only_deployed_names_every_next_step() {
     let found = Diagnosis::of("nobody", &account.environment());
     assert_eq!(found.trouble(), ["stack fail"]);
     assert!(found.what("stack").contains("there is no stack `nobody`"));
+    sim.finish().unwrap();
+}
+
+#[test]
+fn stack_of_gitlabs_is_seen_through_to_what_its_tokens_may_do_in_a_project() {
+    const PROJECT: &str = "acme/web/shop";
+    let account = Account::new();
+    let sim = Sim::start(SimOptions::default()).unwrap();
+    let lab = sim.gitlab();
+    lab.create_project(PROJECT, &ProjectOptions::default())
+        .unwrap();
+    let token = |access, scope| {
+        let token = lab.create_project_token(PROJECT, "mirilla", access, scope);
+        token.unwrap()
+    };
+    let [read, write] = [
+        token(Access::Reporter, Scope::ReadApi),
+        token(Access::Developer, Scope::Api),
+    ];
+    let url = lab.url();
+    let stack = account.deploy("lab", &sim, &[("GitLabUrl", url.as_str())]);
+    let look = || {
+        let arguments = ["--stack", "lab", "--project", PROJECT];
+        Diagnosis::with(&arguments, &account.environment())
+    };
+    let found = look();
+    let said = found.what("tokens");
+    assert!(
+        said.contains("secret set read-token") && said.contains("secret set write-token"),
+        "{said}"
+    );
+
+    for (output, value) in [
+        ("ModelKeyArn", sim.messages().api_key()),
+        ("ReadTokenArn", read.as_str()),
+        ("WriteTokenArn", write.as_str()),
+    ] {
+        stack.put_secret(output, value);
+    }
+    let found = look();
+    assert_eq!(found.trouble(), ["alarms warn"], "{}", found.ran.said());
+    for (check, words) in [
+        ("gitlab", "GitLab 19.6 answers; nothing is missing"),
+        ("signing-token", "there is none"),
+        ("project", "the token that writes reaches far enough"),
+        ("functions", "5 functions"),
+    ] {
+        let said = found.what(check);
+        assert!(said.contains(words), "{check}: {said}");
+    }
+    for token in [&read, &write] {
+        assert!(!found.ran.said().contains(token.as_str()));
+    }
+
+    stack.put_secret("ReadTokenArn", &token(Access::Developer, Scope::Api));
+    stack.put_secret("SigningTokenArn", "made-up-and-no-signing-token");
+    let found = look();
+    let trouble = [
+        "alarms warn",
+        "signing-token fail",
+        "webhook warn",
+        "read-token fail",
+    ];
+    assert_eq!(found.trouble(), trouble, "{}", found.ran.said());
+    let said = found.what("read-token");
+    assert!(
+        said.contains("mirilla secret set read-token --stack lab"),
+        "{said}"
+    );
+
+    // The functions may see a GitLab that this machine does not.
+    let nowhere = [("GitLabUrl", "http://127.0.0.1:9")];
+    let stack = account.deploy("hidden", &sim, &nowhere);
+    stack.put_secret("ModelKeyArn", sim.messages().api_key());
+    stack.put_secret("ReadTokenArn", &read);
+    stack.put_secret("WriteTokenArn", &write);
+    let found = Diagnosis::of("hidden", &account.environment());
+    let trouble = ["alarms warn", "gitlab warn"];
+    assert_eq!(found.trouble(), trouble, "{}", found.ran.said());
     sim.finish().unwrap();
 }
 
