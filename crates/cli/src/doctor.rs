@@ -8,6 +8,7 @@
 //!
 //! **Invariant:** nothing is changed, nothing that costs money is called, and no secret is printed.
 
+mod clock;
 mod github;
 mod gitlab;
 mod host;

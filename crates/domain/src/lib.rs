@@ -47,3 +47,5 @@ pub mod signal;
 pub mod snapshot;
 pub mod thread;
 pub mod webhook;
+
+pub use render::thousands;

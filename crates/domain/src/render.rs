@@ -16,6 +16,7 @@ pub(crate) use check::{CheckWords, Declined, check};
 pub(crate) use comment::comment;
 pub(crate) use review::{ReviewBody, review_body};
 pub(crate) use words::Words;
+pub use words::thousands;
 
 /// GitHub refuses more than 65,536 characters. Counted in bytes, which are never fewer.
 pub(crate) const MAX_BODY_BYTES: usize = 65_000;

@@ -23,6 +23,7 @@ mod pull;
 mod reader;
 mod refuse;
 mod resolver;
+mod role;
 mod said;
 mod settings;
 mod token_facts;
@@ -31,8 +32,9 @@ mod writer;
 
 pub use access::Access;
 pub use identity::Identity;
-pub use project_facts::{ProjectFacts, Role};
+pub use project_facts::ProjectFacts;
 pub use reader::GitlabReader;
+pub use role::Role;
 pub use settings::GitlabSettingsError;
 pub use token_facts::TokenFacts;
 pub use version::{Features, Version};

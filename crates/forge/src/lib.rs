@@ -11,6 +11,7 @@ mod access;
 mod api;
 mod archive;
 mod base;
+mod clock;
 mod error;
 mod gate;
 pub mod github;

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 use mirilla_domain::code::SkipReason;
 use mirilla_domain::review::{Fate, Review};
 use mirilla_domain::snapshot::Keys;
+use mirilla_domain::thousands;
 use mirilla_local::DirArtifacts;
 use mirilla_ports::Artifacts as _;
 
@@ -68,8 +69,8 @@ pub(super) async fn of(
     page.figures.extend([
         ("reviews".to_owned(), reviews.len().to_string()),
         ("calls to the model".to_owned(), calls.to_string()),
-        ("tokens in".to_owned(), usage.total_input().to_string()),
-        ("tokens out".to_owned(), usage.output_tokens.to_string()),
+        ("tokens in".to_owned(), thousands(usage.total_input())),
+        ("tokens out".to_owned(), thousands(usage.output_tokens)),
         ("cost".to_owned(), cost.to_string()),
     ]);
     Ok(page)

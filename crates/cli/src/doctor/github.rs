@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use mirilla_domain::forge_place::GithubPlace;
 use mirilla_forge::github::{Access, AppAuth, AppFacts, OwnApp};
-use mirilla_ports::Clock as _;
 use mirilla_ports::forge::ForgeError;
-use mirilla_system::SystemClock;
 
+use super::clock;
 use super::report::Report;
 use crate::app::manifest;
 use crate::serve::child;
@@ -27,7 +26,15 @@ pub(super) async fn examine(settings: &HostSettings, github: &GithubPlace, repor
             return;
         }
     };
-    if !clock(&access, github, report).await {
+    if let Err(error) = clock::examine("GitHub", access.server_time(), MAX_SKEW, report).await {
+        report.fail(
+            CHECK,
+            mirilla_telemetry::chain(&error),
+            format!(
+                "check the network, a proxy, and MIRILLA_GITHUB_API_URL ({})",
+                github.api_url
+            ),
+        );
         return;
     }
     match &settings.credentials {
@@ -38,50 +45,6 @@ pub(super) async fn examine(settings: &HostSettings, github: &GithubPlace, repor
             resolve,
         } => tokens(&access, read, write, resolve.as_ref(), report).await,
     }
-}
-
-/// Compares the clocks; returns whether GitHub answers at all.
-async fn clock(access: &Access, github: &GithubPlace, report: &mut Report) -> bool {
-    const CHECK: &str = "clock";
-    let before = SystemClock.now();
-    let theirs = match access.server_time().await {
-        Ok(theirs) => theirs,
-        Err(error) => {
-            report.fail(
-                "github",
-                mirilla_telemetry::chain(&error),
-                format!(
-                    "check the network, a proxy, and MIRILLA_GITHUB_API_URL ({})",
-                    github.api_url
-                ),
-            );
-            return false;
-        }
-    };
-    let after = SystemClock.now();
-    let Some(theirs) = theirs else {
-        report.warn(
-            CHECK,
-            "GitHub does not say what time it is",
-            "look whether a proxy takes its Date header away",
-        );
-        return true;
-    };
-    // The header has whole seconds, and was written at some moment between the two.
-    let ahead = before.since(theirs);
-    let behind = theirs.since(after);
-    let skew = ahead.saturating_sub(Duration::from_secs(1)).max(behind);
-    let direction = if ahead > behind { "ahead" } else { "behind" };
-    if skew > MAX_SKEW {
-        report.fail(
-            CHECK,
-            format!("this machine's clock is {} s {direction}", skew.as_secs()),
-            "let it follow a time server (timedatectl set-ntp true)",
-        );
-    } else {
-        report.ok(CHECK, "this machine's clock agrees with GitHub's");
-    }
-    true
 }
 
 async fn app(

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Days, NaiveDate};
 use mirilla_domain::ids::{JobId, RepoName};
+use mirilla_domain::webhook::MAX_CLOCK_SKEW;
 use mirilla_forge::gitlab::{Access, GitlabReader, ProjectFacts, Role, TokenFacts, Version};
 use mirilla_forge::{JobTokens, TokensFrom};
 use mirilla_ports::Clock as _;
@@ -10,6 +11,7 @@ use mirilla_ports::message::Message;
 use mirilla_system::SystemClock;
 use secrecy::SecretString;
 
+use super::clock;
 use super::report::Report;
 
 /// How long before its end a token is told of.
@@ -80,6 +82,16 @@ pub(super) async fn examine(
         }
     };
     tell_version(version, report);
+    if let Settings::Host = settings
+        && let Err(error) =
+            clock::examine("GitLab", reader.server_time(), MAX_CLOCK_SKEW, report).await
+    {
+        report.fail(
+            "gitlab",
+            mirilla_telemetry::chain(&error),
+            settings.address(),
+        );
+    }
     for (reader, wanted) in [(&reader, &READS), (writer.reader(), &WRITES)] {
         let works = token(reader, wanted, settings, report).await;
         if let (true, Some(project)) = (works, project) {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use mirilla_sim::Fault;
+use mirilla_sim::{Fault, GitlabVersion, Sim};
 
-use crate::support::{World, mirilla, wait_for};
+use crate::support::gitlab::{From, GitlabWorld};
+use crate::support::{Server, World, mirilla, wait_for};
 
 /// What was seen of one child.
 #[derive(Debug, Default, Clone)]
@@ -66,23 +67,8 @@ fn children(parent: u32) -> BTreeMap<String, Seen> {
     seen
 }
 
-#[test]
-fn each_child_holds_what_its_stage_needs_and_nothing_else() {
-    let world = World::new();
-    world.open_pull("change");
-    // The model takes its time, so that the reviewer can be looked at.
-    world.sim.messages().faults().on(
-        "POST /v1/messages",
-        1,
-        Fault::SlowBody {
-            chunk: 64,
-            pause: Duration::from_millis(200),
-        },
-    );
-    let server = world.serve();
-    for delivery in world.deliveries() {
-        assert_eq!(server.deliver(&delivery), Some(202));
-    }
+/// Waits until a process of each stage was seen, the reviewer at its work; returns what was seen of all.
+fn every_child(server: &Server, stages: &[&str]) -> BTreeMap<String, Seen> {
     let mut all: BTreeMap<String, Seen> = BTreeMap::new();
     wait_for("every stage's process", Duration::from_secs(30), || {
         for (stage, seen) in children(server.process.id()) {
@@ -91,19 +77,10 @@ fn each_child_holds_what_its_stage_needs_and_nothing_else() {
                 *best = seen;
             }
         }
-        let missing: Vec<&str> = [
-            "intake",
-            "collector",
-            "reviewer",
-            "poster",
-            "sweeper",
-            "minter-read",
-            "minter-write",
-            "minter-deliveries",
-        ]
-        .into_iter()
-        .filter(|stage| !all.contains_key(*stage))
-        .collect();
+        let missing: Vec<&&str> = stages
+            .iter()
+            .filter(|stage| !all.contains_key(**stage))
+            .collect();
         let reviewer_works = all
             .get("reviewer")
             .is_some_and(|seen| seen.files.iter().any(|file| file.ends_with("meter.db")));
@@ -113,17 +90,12 @@ fn each_child_holds_what_its_stage_needs_and_nothing_else() {
             Err(format!("missing {missing:?}"))
         }
     });
-    drop(server);
+    all
+}
 
-    let key_line = mirilla_sim::TEST_APP_KEY.lines().nth(1).unwrap();
-    let secrets = [
-        mirilla_sim::AppOptions::default().hook_secret,
-        world.sim.messages().api_key().to_owned(),
-        key_line.to_owned(),
-        "ghs_".to_owned(),
-    ];
-    for (stage, seen) in &all {
-        for secret in &secrets {
+fn environments_hold_none_of(all: &BTreeMap<String, Seen>, secrets: &[String]) {
+    for (stage, seen) in all {
+        for secret in secrets {
             assert!(
                 !seen.environment.contains(secret.as_str()),
                 "{stage} has a secret in its environment"
@@ -141,6 +113,52 @@ fn each_child_holds_what_its_stage_needs_and_nothing_else() {
             );
         }
     }
+}
+
+/// Makes the model take its time, so that the reviewer can be looked at.
+fn slow(sim: &Sim) {
+    sim.messages().faults().on(
+        "POST /v1/messages",
+        1,
+        Fault::SlowBody {
+            chunk: 64,
+            pause: Duration::from_millis(200),
+        },
+    );
+}
+
+#[test]
+fn each_child_holds_what_its_stage_needs_and_nothing_else() {
+    let world = World::new();
+    world.open_pull("change");
+    slow(&world.sim);
+    let server = world.serve();
+    for delivery in world.deliveries() {
+        assert_eq!(server.deliver(&delivery), Some(202));
+    }
+    let all = every_child(
+        &server,
+        &[
+            "intake",
+            "collector",
+            "reviewer",
+            "poster",
+            "sweeper",
+            "minter-read",
+            "minter-write",
+            "minter-deliveries",
+        ],
+    );
+    drop(server);
+
+    let key_line = mirilla_sim::TEST_APP_KEY.lines().nth(1).unwrap();
+    let secrets = [
+        mirilla_sim::AppOptions::default().hook_secret,
+        world.sim.messages().api_key().to_owned(),
+        key_line.to_owned(),
+        "ghs_".to_owned(),
+    ];
+    environments_hold_none_of(&all, &secrets);
     let opens = |stage: &str, file: &str| all[stage].files.iter().any(|open| open.contains(file));
     for (stage, may_not) in [
         ("intake", &["heads.db", "meter.db"][..]),
@@ -171,6 +189,29 @@ fn each_child_holds_what_its_stage_needs_and_nothing_else() {
         opens("reviewer", "meter.db") && opens("collector", "ledger.db"),
         "the test looks at the wrong files: {all:#?}"
     );
+}
+
+#[test]
+fn a_host_of_gitlabs_hands_no_token_on_and_has_no_minter() {
+    const HOOK_TOKEN: &str = "made-up-hook-token-of-the-boundary";
+    let world = GitlabWorld::of(GitlabVersion::CURRENT, From::Branch);
+    let (server, tokens) = world.serve(HOOK_TOKEN);
+    slow(&world.sim);
+    world.push(1);
+    let sent = world.sim.gitlab().take_deliveries();
+    let taken = sent
+        .iter()
+        .filter(|one| server.post("/webhooks/gitlab", &one.headers, &one.body) == Some(202));
+    assert!(taken.count() > 0);
+    let stages = ["intake", "collector", "reviewer", "poster", "sweeper"];
+    let all = every_child(&server, &stages);
+    drop(server);
+    assert_eq!(all.len(), stages.len(), "{:?}", all.keys());
+    let more = [
+        HOOK_TOKEN.to_owned(),
+        world.sim.messages().api_key().to_owned(),
+    ];
+    environments_hold_none_of(&all, &[&tokens[..], &more].concat());
 }
 
 #[test]

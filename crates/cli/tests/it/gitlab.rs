@@ -70,24 +70,95 @@ fn a_push_is_reviewed_once_on_the_oldest_and_on_the_current_gitlab() {
     }
 }
 
+/// What `mirilla doctor` says of a host with these two tokens.
+fn doctor(world: &GitlabWorld, [read, write]: [&str; 2], arguments: &[&str]) -> String {
+    let url = world.sim.gitlab().url();
+    let data = world.dir.path().join("data").to_str().unwrap().to_owned();
+    let variables = [
+        ("MIRILLA_ALLOWED_ACCOUNTS", "acme"),
+        ("MIRILLA_DATA_DIR", data.as_str()),
+        ("MIRILLA_WEBHOOK_SECRET", HOOK_TOKEN),
+        ("MIRILLA_GITLAB_URL", url.as_str()),
+        ("MIRILLA_GITLAB_READ_TOKEN", read),
+        ("MIRILLA_GITLAB_WRITE_TOKEN", write),
+    ];
+    mirilla(&[&["doctor"], arguments].concat(), b"", &variables).1
+}
+
+#[test]
+fn doctor_says_what_each_version_lacks_and_how_far_the_tokens_reach_in_a_project() {
+    const FOLLOWS: &str = "merging does not wait for threads";
+    for (version, lacks) in [
+        (GitlabVersion::V12_10, "long patches are left out"),
+        (GitlabVersion::V13_12, "every comment notifies by itself"),
+        (GitlabVersion::V15_11, "every comment notifies by itself"),
+        (GitlabVersion::V17_5, "nothing is missing"),
+        (GitlabVersion::CURRENT, "nothing is missing"),
+    ] {
+        let world = GitlabWorld::of(version, From::Branch);
+        let read = world.token(Access::Reporter, Scope::ReadApi);
+        let write = world.token(Access::Developer, Scope::Api);
+        let said = doctor(&world, [&read, &write], &["--project", PROJECT]);
+        for words in [lacks, FOLLOWS, "the token that writes reaches far enough"] {
+            assert!(said.contains(words), "{version:?}, {words}: {said}");
+        }
+        assert!(
+            said.contains("this machine's clock agrees with GitLab's"),
+            "{said}"
+        );
+        let stranger = world.sim.gitlab().create_token("nobody", Scope::Api);
+        let said = doctor(&world, [&read, &stranger], &["--project", PROJECT]);
+        let unseen =
+            "the token that writes: the project is not there, or this token may not see it";
+        assert!(said.contains(unseen), "{said}");
+        world.sim.finish().unwrap();
+    }
+}
+
+#[test]
+fn doctor_notices_a_clock_by_which_no_signature_would_be_believed() {
+    let world = GitlabWorld::of(GitlabVersion::CURRENT, From::Branch);
+    let read = world.token(Access::Reporter, Scope::ReadApi);
+    let write = world.token(Access::Developer, Scope::Api);
+    world.sim.clock().advance(Duration::from_secs(360));
+    let said = doctor(&world, [&read, &write], &[]);
+    assert!(said.contains("s behind"), "{said}");
+    world.sim.finish().unwrap();
+}
+
+#[test]
+fn a_delivery_is_tried_from_the_command_line() {
+    let world = GitlabWorld::of(GitlabVersion::CURRENT, From::Branch);
+    let (server, _tokens) = world.serve(HOOK_TOKEN);
+    world.push(1);
+    let sent = world.sim.gitlab().take_deliveries();
+    let push = sent.iter().find(|one| one.event == "Merge Request Hook");
+    let url = format!("http://{}{HOOK}", server.address);
+    let send = |secret: &str| {
+        let arguments = ["webhook", "send", "--forge", "gitlab", "--url", &url, "-"];
+        mirilla(
+            &arguments,
+            &push.unwrap().body,
+            &[("MIRILLA_WEBHOOK_SECRET", secret)],
+        )
+    };
+    let (code, said, stderr) = send(HOOK_TOKEN);
+    assert_eq!(code, 0, "{said}{stderr}");
+    assert!(format!("{said}{stderr}").contains("202"), "{said}{stderr}");
+    notes_become(&world, (2, 1));
+    let (code, said, stderr) = send("made-up-and-another");
+    assert_eq!(code, 1, "{said}{stderr}");
+    assert!(format!("{said}{stderr}").contains("401"), "{said}{stderr}");
+    drop(server);
+    world.sim.finish().unwrap();
+}
+
 #[test]
 fn doctor_knows_gitlab_and_what_is_wrong_with_its_tokens() {
     let world = GitlabWorld::of(GitlabVersion::CURRENT, From::Branch);
     let read = world.token(Access::Reporter, Scope::ReadApi);
     let write = world.token(Access::Developer, Scope::Api);
-    let url = world.sim.gitlab().url();
-    let data = world.dir.path().join("data").to_str().unwrap().to_owned();
-    let said = |read: &str, write: &str| {
-        let variables = [
-            ("MIRILLA_ALLOWED_ACCOUNTS", "acme"),
-            ("MIRILLA_DATA_DIR", data.as_str()),
-            ("MIRILLA_WEBHOOK_SECRET", HOOK_TOKEN),
-            ("MIRILLA_GITLAB_URL", url.as_str()),
-            ("MIRILLA_GITLAB_READ_TOKEN", read),
-            ("MIRILLA_GITLAB_WRITE_TOKEN", write),
-        ];
-        mirilla(&["doctor"], b"", &variables).1
-    };
+    let said = |read: &str, write: &str| doctor(&world, [read, write], &[]);
     let fine = said(&read, &write);
     assert!(
         fine.contains("GitLab 19.6 answers; nothing is missing"),

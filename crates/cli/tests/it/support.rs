@@ -257,15 +257,7 @@ impl Server {
         );
         for (name, value) in headers {
             if !name.eq_ignore_ascii_case("content-length") && !name.eq_ignore_ascii_case("host") {
-                for part in [
-                    name.as_str(),
-                    ": ",
-                    value.as_str(),
-                    "
-",
-                ] {
-                    head.push_str(part);
-                }
+                head.push_str(&[name, ": ", value, "\r\n"].concat());
             }
         }
         head.push_str("\r\n");

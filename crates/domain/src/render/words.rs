@@ -141,7 +141,7 @@ pub(super) const fn severity(severity: Severity) -> &'static str {
 }
 
 /// `12345` reads `12,345`.
-pub(super) fn thousands(number: u64) -> String {
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use chrono::DateTime;
 use mirilla_domain::ids::Timestamp;
 use mirilla_http::{HttpError, Method, Request, StatusCode, header};
 use mirilla_ports::forge::ForgeError;
@@ -19,6 +18,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
+use crate::clock;
 use crate::error::{CallError, Named};
 use crate::github::access::Access;
 use crate::github::api::{Api, Call, MAX_PAGES, ReadBearer, Service as _};
@@ -215,10 +215,7 @@ impl Access {
     pub async fn server_time(&self) -> Result<Option<Timestamp>, HttpError> {
         let request = self.plain(Method::GET, self.settings.url(&["meta"]));
         let response = self.client.send(request).await?;
-        let date = response.header(header::DATE.as_str());
-        Ok(date
-            .and_then(|date| DateTime::parse_from_rfc2822(date).ok())
-            .map(|at| Timestamp::new(at.timestamp_millis())))
+        Ok(clock::of(response.header(header::DATE.as_str())))
     }
 
     fn plain(&self, method: Method, url: Url) -> Request {

@@ -11,6 +11,7 @@ use crate::gitlab::api::{Api, Call, numbered};
 use crate::gitlab::identity::User;
 use crate::gitlab::known::Project;
 use crate::gitlab::place::Place;
+use crate::gitlab::role::{self, Role};
 use crate::refused::Refused;
 
 pub(crate) const NAMED: Named = Named {
@@ -132,27 +133,13 @@ impl Merge {
     }
 }
 
-/// A member, as far as it is looked at.
-#[derive(Debug, Deserialize)]
-struct Member {
-    #[serde(default)]
-    access_level: u8,
-    #[serde(default)]
-    state: Option<String>,
-}
-
-/// The access level of a Reporter, who is let see the code (<https://docs.gitlab.com/api/access_requests/>).
-const REPORTER: u8 = 20;
-
 /// Returns whether somebody is not let see the code of a project by name, and nothing of theirs was merged there.
 /// Who a token may not ask about is an outsider.
 pub(crate) async fn is_outsider(api: &Api, project: u64, who: &User) -> Result<bool, CallError> {
     let (number, id) = (project.to_string(), who.id.to_string());
-    let url = api.url(&["projects", &number, "members", "all", &id]);
-    let call = Call::get("GET /projects/{id}/members/all/{user}", url);
-    match api.read_json::<Member>(&call).await {
-        Ok(member) if member.access_level >= REPORTER && member.is_active() => return Ok(false),
-        Ok(_) | Err(CallError::Refused(Refused::NotFound | Refused::Forbidden)) => {}
+    match role::of(api, &number, who.id).await {
+        Ok(Some(role)) if role >= Role::REPORTER => return Ok(false),
+        Ok(_) | Err(CallError::Refused(Refused::Forbidden)) => {}
         Err(error) => return Err(error),
     }
     let mut url = numbered(&api.url(&["projects", &number, "merge_requests"]), 1, 1);
@@ -164,11 +151,5 @@ pub(crate) async fn is_outsider(api: &Api, project: u64, who: &User) -> Result<b
         Ok(merged) => Ok(merged.is_empty()),
         Err(CallError::Refused(Refused::NotFound | Refused::Forbidden)) => Ok(true),
         Err(error) => Err(error),
-    }
-}
-
-impl Member {
-    fn is_active(&self) -> bool {
-        self.state.as_deref().is_none_or(|state| state == "active")
     }
 }

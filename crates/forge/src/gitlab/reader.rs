@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use mirilla_domain::ids::{Account, CommentId, CommitSha, PrNumber, PullRequestRef, RepoName};
+use mirilla_domain::ids::{
+    Account, CommentId, CommitSha, PrNumber, PullRequestRef, RepoName, Timestamp,
+};
 use mirilla_domain::request::CommentPlace;
 use mirilla_domain::snapshot::{PullRequest, StoredObject, TrustedFiles};
 use mirilla_domain::thread::{Existing, ExistingThread};
@@ -19,7 +21,7 @@ use crate::gitlab::known::{Known, Project};
 use crate::gitlab::place::Place;
 use crate::gitlab::project_facts::{self, ProjectFacts};
 use crate::gitlab::token_facts::{self, TokenFacts};
-use crate::gitlab::version::{Features, Version};
+use crate::gitlab::version::{self, Features, Version};
 use crate::gitlab::{archive, diff, existing, files, pull, said};
 
 /// Reads the projects of a GitLab that a token may read.
@@ -65,6 +67,11 @@ impl GitlabReader {
     /// Returns which version it is, asking at most once.
     pub async fn version(&self) -> Result<Version, ForgeError> {
         self.known.version(&self.api).await
+    }
+
+    /// Asks what time it is there, by which what it signs is dated; `None` if it does not say.
+    pub async fn server_time(&self) -> Result<Option<Timestamp>, ForgeError> {
+        version::time(&self.api).await
     }
 
     /// Returns what it has, of what not all versions have.

@@ -17,6 +17,7 @@ use crate::gitlab::api::{Api, Call, End};
 use crate::gitlab::existing::Note;
 use crate::gitlab::identity::{Identity, User};
 use crate::gitlab::place::Place;
+use crate::gitlab::role::{self, Role};
 use crate::refused::Refused;
 
 const COMMENT: Named = Named {
@@ -34,9 +35,6 @@ const AUTHORS: Named = Named {
     what: "the merge request",
     writes: false,
 };
-
-/// The access of a developer, who may push.
-const DEVELOPER: u32 = 30;
 
 /// A commit, as it names people.
 #[derive(Debug, Deserialize)]
@@ -62,13 +60,6 @@ struct Person {
     email: Option<String>,
     #[serde(default)]
     public_email: Option<String>,
-    #[serde(default)]
-    state: String,
-    /// Newer versions know members whose membership waits.
-    #[serde(default)]
-    membership_state: Option<String>,
-    #[serde(default)]
-    access_level: u32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -133,21 +124,16 @@ pub(crate) async fn may_write(api: &Api, project: u64, who: &Account) -> Result<
             id = id.or(found.map(|one| one.id));
         })
         .await?;
-        let Some(id) = id.map(|id: u64| id.to_string()) else {
+        let Some(id) = id else {
             return Ok(false);
         };
-        // The list has somebody once for every group that lets them in; this has the highest access.
-        let call = Call::get(
-            "GET /projects/{id}/members/all/{user}",
-            api.url(&["projects", &number, "members", "all", &id]),
-        );
-        match api.read_json::<Person>(&call).await {
-            Ok(member) => Ok(member.may_push()),
-            Err(CallError::Refused(Refused::NotFound)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        // The list has somebody once for every group that lets them in.
+        let role = role::of(api, &number, id).await?;
+        Ok(role.is_some_and(|role| role >= Role::DEVELOPER))
     };
-    asked.await.map_err(|error| error.into_forge(PERMISSION))
+    asked
+        .await
+        .map_err(|error: CallError| error.into_forge(PERMISSION))
 }
 
 /// Returns who wrote the change, as far as GitLab tells.
@@ -232,13 +218,6 @@ fn private_login(email: &str) -> Option<&str> {
 }
 
 impl Person {
-    fn may_push(&self) -> bool {
-        let waits = self.membership_state.as_deref();
-        self.access_level >= DEVELOPER
-            && self.state == "active"
-            && waits.is_none_or(|state| state == "active")
-    }
-
     /// Returns whether a commit that names this person may mean them.
     fn is_named(&self, name: &str, email: &str) -> bool {
         let same = |one: &str, other: &str| !one.is_empty() && one.eq_ignore_ascii_case(other);

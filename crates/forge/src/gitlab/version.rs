@@ -3,9 +3,12 @@
 //! **Invariant:** nothing else in the crate compares versions; a version that cannot be told has what the oldest one
 //! has that works.
 
+use mirilla_domain::ids::Timestamp;
+use mirilla_http::header;
 use mirilla_ports::forge::ForgeError;
 use serde::Deserialize;
 
+use crate::clock;
 use crate::error::{CallError, Named};
 use crate::gitlab::api::{Api, Call};
 use crate::refused::Refused;
@@ -94,8 +97,7 @@ struct Answer {
 
 /// Asks which version it is. One that a token may not ask for, or that is no version, is taken for the oldest.
 pub(crate) async fn ask(api: &Api) -> Result<Version, ForgeError> {
-    let call = Call::get("GET /version", api.url(&["version"]));
-    let told = match api.read_json::<Answer>(&call).await {
+    let told = match api.read_json::<Answer>(&call(api)).await {
         Ok(answer) => Version::parse(&answer.version),
         Err(CallError::Refused(Refused::NotFound | Refused::Forbidden)) => None,
         Err(error) => return Err(error.into_forge(NAMED)),
@@ -107,6 +109,22 @@ pub(crate) async fn ask(api: &Api) -> Result<Version, ForgeError> {
         );
         Version::OLDEST
     }))
+}
+
+/// Asks what time it is there: the date of the same answer; nothing where that is refused.
+pub(crate) async fn time(api: &Api) -> Result<Option<Timestamp>, ForgeError> {
+    match api.read(&call(api)).await {
+        Ok(answer) => {
+            let date = answer.headers.get(header::DATE);
+            Ok(clock::of(date.and_then(|date| date.to_str().ok())))
+        }
+        Err(CallError::Refused(Refused::NotFound | Refused::Forbidden)) => Ok(None),
+        Err(error) => Err(error.into_forge(NAMED)),
+    }
+}
+
+fn call(api: &Api) -> Call {
+    Call::get("GET /version", api.url(&["version"]))
 }
 
 #[cfg(test)]
