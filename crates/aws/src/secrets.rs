@@ -238,15 +238,13 @@ impl StoredWebhookSecrets {
         } else {
             None
         };
+        // One that could not be used has nothing on its way.
         let previous = previous
-            .map(|version| {
-                let secret = parse(version.text.expose_secret())?;
-                Ok::<_, Source>(PreviousSecret {
-                    secret,
-                    replaced_at,
-                })
-            })
-            .transpose()?;
+            .and_then(|version| parse(version.text.expose_secret()).ok())
+            .map(|secret| PreviousSecret {
+                secret,
+                replaced_at,
+            });
         Ok(Some(Secrets {
             current: parse(current.text.expose_secret())?,
             previous,

@@ -26,9 +26,7 @@ fn notes_become(world: &GitlabWorld, wanted: (usize, usize)) {
         if !page.drafts.is_empty() {
             return Err(format!("{} drafts", page.drafts.len()));
         }
-        let notes = page.discussions.iter().flat_map(|one| &one.notes);
-        let said = notes.filter(|note| !note.system);
-        let (placed, whole): (Vec<_>, Vec<_>) = said.partition(|note| note.place.is_some());
+        let (placed, whole) = page.said();
         let there = (placed.len(), whole.len());
         if there == wanted {
             Ok(())

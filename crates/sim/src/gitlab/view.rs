@@ -107,6 +107,15 @@ pub struct MergeRequestPage {
     pub drafts: Vec<(String, String)>,
 }
 
+impl MergeRequestPage {
+    /// Returns the notes on the diff and those beside it, GitLab's own words left out.
+    pub fn said(&self) -> (Vec<&NoteView>, Vec<&NoteView>) {
+        let notes = self.discussions.iter().flat_map(|one| &one.notes);
+        let said = notes.filter(|note| !note.system);
+        said.partition(|note| note.place.is_some())
+    }
+}
+
 impl Gitlab {
     /// Returns a merge request's page and marks everything on it as read.
     pub fn merge_request_page(&self, path: &str, iid: u64) -> Result<MergeRequestPage, StateError> {

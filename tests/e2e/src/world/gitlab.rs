@@ -95,9 +95,7 @@ impl World {
             if !page.drafts.is_empty() {
                 return Err(format!("{} drafts", page.drafts.len()));
             }
-            let notes = page.discussions.iter().flat_map(|one| &one.notes);
-            let said = notes.filter(|note| !note.system);
-            let (placed, whole): (Vec<_>, Vec<_>) = said.partition(|note| note.place.is_some());
+            let (placed, whole) = page.said();
             let there = (placed.len(), whole.len());
             if there == wanted {
                 Ok(())

@@ -9,7 +9,8 @@ use mirilla_contract::{ManualClock, sample};
 use mirilla_domain::ids::{DeliveryId, Forge, JobId, PullRequestRef, Timestamp};
 use mirilla_domain::job::{Claim, Job, JobState, PullRequestRecord};
 use mirilla_domain::webhook::{
-    GRACE_GITHUB_COM, HookSecrets, PreviousSecret, Secrets, WebhookSecret, sign_github,
+    GRACE_GITHUB_COM, GitlabSecrets, HookSecrets, PreviousSecret, Secrets, WebhookSecret,
+    sign_github, sign_gitlab,
 };
 use mirilla_ports::ledger::{Claimed, Recorded, Transaction};
 use mirilla_ports::message::Message;
@@ -17,7 +18,9 @@ use mirilla_ports::queue::QueueName;
 use mirilla_ports::{
     Clock as _, Ledger, LedgerError, QueueError, QueueSend, SecretsError, WebhookSecrets,
 };
-use mirilla_stages::intake::{IntakeAnswer, IntakePorts, IntakeSettings, SecretCache, intake};
+use mirilla_stages::intake::{
+    IncomingWebhook, IntakeAnswer, IntakePorts, IntakeSettings, SecretCache, intake,
+};
 
 use super::world::{block_on, head, payload, request};
 
@@ -73,7 +76,7 @@ impl QueueSend for Untouchable {
 
 /// A secret store that counts and can be changed or broken.
 struct Store {
-    secrets: std::sync::Mutex<Option<Secrets>>,
+    secrets: std::sync::Mutex<Option<HookSecrets>>,
     reads: AtomicU32,
 }
 
@@ -82,7 +85,7 @@ impl WebhookSecrets for Store {
     async fn fetch(&self) -> Result<HookSecrets, SecretsError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         let secrets = self.secrets.lock().unwrap().clone();
-        secrets.map(HookSecrets::from).ok_or_else(|| SecretsError {
+        secrets.ok_or_else(|| SecretsError {
             place: "the test's store".to_owned(),
             source: "it is closed".into(),
         })
@@ -109,8 +112,12 @@ fn only(text: &str) -> Secrets {
 
 impl Door {
     fn new() -> Self {
+        Self::of(only("first"))
+    }
+
+    fn of(secrets: impl Into<HookSecrets>) -> Self {
         let store = Arc::new(Store {
-            secrets: std::sync::Mutex::new(Some(only("first"))),
+            secrets: std::sync::Mutex::new(Some(secrets.into())),
             reads: AtomicU32::new(0),
         });
         let clock = ManualClock::at(sample::at(1_000));
@@ -127,12 +134,16 @@ impl Door {
         self.store.reads.load(Ordering::SeqCst)
     }
 
-    fn set(&self, secrets: Option<Secrets>) {
-        *self.store.secrets.lock().unwrap() = secrets;
+    fn set(&self, secrets: Option<impl Into<HookSecrets>>) {
+        *self.store.secrets.lock().unwrap() = secrets.map(Into::into);
     }
 
     /// Sends something that is ignored if it is believed, so that no store is needed.
     fn knock(&self, signature: Option<&str>) -> IntakeAnswer {
+        self.take(&request("push", "d-1", b"{}".to_vec(), signature))
+    }
+
+    fn take(&self, http: &IncomingWebhook) -> IntakeAnswer {
         let ports = IntakePorts {
             ledger: &Untouchable,
             queue: &Untouchable,
@@ -140,8 +151,7 @@ impl Door {
             clock: &self.clock,
         };
         let settings = IntakeSettings::new(["acme"]).unwrap();
-        let http = request("push", "d-1", b"{}".to_vec(), signature);
-        block_on(intake(ports, &settings, &http))
+        block_on(intake(ports, &settings, http))
     }
 
     fn knock_with(&self, text: &str) -> u16 {
@@ -233,6 +243,36 @@ fn rotation_drops_nothing_and_a_leaked_secret_ends() {
 }
 
 #[test]
+fn gitlabs_key_that_is_stored_later_is_learnt_from_what_is_signed_with_it() {
+    let token = || only("made-up-token");
+    let door = Door::of(GitlabSecrets::with_token(token(), None));
+    let key = || WebhookSecret::parse_signing_token(&format!("whsec_{}", "QUJD".repeat(8)));
+    let signed = || {
+        let stamp = door.clock.now().get() / 1_000;
+        let body = br#"{"object_kind":"push"}"#;
+        let headers = [
+            ("x-gitlab-event", "Push Hook".to_owned()),
+            ("webhook-id", "made-up-id".to_owned()),
+            ("webhook-timestamp", stamp.to_string()),
+            (
+                "webhook-signature",
+                sign_gitlab(&key().unwrap(), "made-up-id", stamp, body),
+            ),
+        ];
+        let http = IncomingWebhook::from_parts(Forge::Gitlab, headers, body.to_vec(), false);
+        door.take(&http.unwrap()).status
+    };
+    assert_eq!(signed(), 401);
+    door.clock.pass(Duration::from_secs(61));
+    let signing = Secrets {
+        current: key().unwrap(),
+        ..token()
+    };
+    door.set(Some(GitlabSecrets::with_token(token(), Some(signing))));
+    assert_eq!(signed(), 200, "read again because of it");
+}
+
+#[test]
 fn replaced_secret_is_not_believed_for_ever_without_a_new_one_in_use() {
     let door = Door::new();
     door.set(Some(only("second")));
@@ -245,7 +285,7 @@ fn replaced_secret_is_not_believed_for_ever_without_a_new_one_in_use() {
 #[test]
 fn store_that_fails_leaves_the_known_secret_and_is_reported() {
     let door = Door::new();
-    door.set(None);
+    door.set(None::<HookSecrets>);
     door.clock.pass(Duration::from_secs(20 * 60));
     let answer = door.knock(Some(&sign_github(&secret("first"), b"{}")));
     assert_eq!(answer.status, 200);
